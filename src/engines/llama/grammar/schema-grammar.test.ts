@@ -188,6 +188,52 @@ describe('bounds of numbers', () => {
   });
 });
 
+describe('keywords that grammars express in part', () => {
+  it('not: types, values, bounds, patterns and required members', async () => {
+    await check({ not: { type: ['string', 'object'] } }, [1, null, [1]], ['a', {}]);
+    await check({ type: 'string', not: { enum: ['a', 'b'] } }, ['c', 'ab'], ['a', 'b', 1]);
+    await check({ enum: [1, 2, 3], not: { const: 2 } }, [1, 3], [2]);
+    await check({ type: 'integer', minimum: 0, not: { minimum: 10 } }, [0, 9], [10, 11]);
+    await check({ type: 'string', maxLength: 3, not: { pattern: '^x' } }, ['a', ''], ['x', 'xa']);
+    const properties = { a: { type: 'integer' }, b: { type: 'integer' } };
+    const either = { type: 'object', properties, additionalProperties: false, not: { required: ['a', 'b'] } };
+    await check(either, [{ a: 1 }, { b: 1 }, {}], [{ a: 1, b: 1 }]);
+    await check({ type: 'object', properties: { a: { not: {} } } }, [{}], [{ a: 1 }]);
+  });
+
+  it('uniqueItems: every order of few values, the order of the schema for more, other items without it', async () => {
+    const few = { type: 'array', items: { enum: ['a', 'b', 'c'] }, uniqueItems: true, minItems: 1, maxItems: 2 };
+    await check(few, [['a'], ['b', 'a'], ['a', 'c']], [[], ['a', 'a'], ['a', 'b', 'c']]);
+    const days = Array.from({ length: 20 }, (_, day) => day);
+    const many = { type: 'array', items: { enum: days }, uniqueItems: true };
+    await check(
+      many,
+      [[], [3, 7], days],
+      [
+        [3, 3],
+        [7, 3],
+      ],
+    );
+    await check(
+      { ...many, minItems: 2, maxItems: 3 },
+      [
+        [0, 1],
+        [17, 18, 19],
+        [2, 18],
+      ],
+      [[19], [], [1, 2, 3, 4], [5, 5]],
+    );
+    await check({ type: 'array', items: { type: 'string' }, uniqueItems: true }, [['a', 'b'], []], [[1]]);
+  });
+
+  it('format: unknown ones are annotations, international ones take their ASCII part', async () => {
+    await check({ type: 'string', format: 'mongo-id' }, ['x', ''], [1]);
+    await check({ type: 'string', format: 'iri' }, ['https://example.com/a?b=1'], ['no uri', '']);
+    await check({ type: 'string', format: 'idn-email' }, ['a@example.com'], ['a', '@']);
+    await check({ type: 'string', format: 'regex' }, ['^[a', 'a+\\d*'].slice(1), ['a**', '(']);
+  });
+});
+
 describe('what cannot be enforced is rejected with its path', () => {
   const wrap = (inner: unknown) => ({ type: 'object', properties: { x: inner } });
   const cases: [unknown, string][] = [
@@ -195,10 +241,9 @@ describe('what cannot be enforced is rejected with its path', () => {
     [wrap({ type: 'string', pattern: '(' }), `${PATH}.properties.x.pattern`],
     [wrap({ type: 'string', pattern: 'a(?=b)' }), `${PATH}.properties.x.pattern`],
     [wrap({ type: 'string', pattern: '\\bword' }), `${PATH}.properties.x.pattern`],
-    [wrap({ type: 'string', format: 'mongo-id' }), `${PATH}.properties.x.format`],
     [wrap({ type: 'number', multipleOf: 0.12345 }), `${PATH}.properties.x.multipleOf`],
-    [wrap({ not: {} }), `${PATH}.properties.x.not`],
-    [wrap({ type: 'array', uniqueItems: true }), `${PATH}.properties.x.uniqueItems`],
+    [wrap({ not: { contains: true } }), `${PATH}.properties.x.not`],
+    [{ not: {} }, PATH],
     [wrap({ type: 'array', contains: false }), `${PATH}.properties.x.contains`],
     [wrap({ type: 'array', unevaluatedItems: false }), `${PATH}.properties.x.unevaluatedItems`],
     [wrap({ oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'array' }] }), `${PATH}.properties.x.oneOf`],

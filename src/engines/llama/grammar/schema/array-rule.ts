@@ -3,10 +3,12 @@ import { countLimits } from './bounds.ts';
 import type { Case } from './cases.ts';
 import type { Emitter, Leaf } from './emitter.ts';
 import { canonical, itemSchema } from './evaluate.ts';
-import { type Located, listedValues, notEnforced } from './keywords.ts';
+import { type Located, listedValues } from './keywords.ts';
 
 /** Maximum distinct values whose subsets are tracked: each subset is a rule. */
 const MAX_DISTINCT = 8;
+/** Maximum distinct values that are kept in the order of the schema: a rule for each value and count. */
+const MAX_ORDERED = 64;
 
 /** Compiles a rule for arrays; null when there are none. */
 export function arrayRule(emitter: Emitter, parts: Case): Leaf | null {
@@ -27,7 +29,9 @@ export function arrayRule(emitter: Emitter, parts: Case): Leaf | null {
   const ws = builder.json('ws');
   const unique = parts.find(({ schema }) => schema['uniqueItems'] === true);
   if (unique !== undefined && (most === null || most > 1)) {
-    return distinct(emitter, itemSchemas(parts, 0), { ...counts, most }, { tuple, path: `${unique.path}.uniqueItems` });
+    const values = tuple > 0 ? null : distinctValues(emitter, itemSchemas(parts, 0));
+    // A grammar cannot compare items that are not enumerated: those are not kept from repeating.
+    if (values !== null) return distinct(emitter, values, { ...counts, most }, `${unique.path}.uniqueItems`);
   }
   // From last to first: each position may be the last one once there are enough items.
   let inside = '';
@@ -71,42 +75,62 @@ function itemSchemas(parts: Case, index: number): Located[] {
   });
 }
 
-/** `uniqueItems` with few enumerated values: one rule per set of remaining values. */
+/**
+ * Values of which each may occur once in an array; null when they are not enumerated, or too many.
+ */
+function distinctValues({ casesOf, evaluator }: Emitter, items: readonly Located[]): unknown[] | null {
+  const listed = casesOf(items).map((one) =>
+    one.map(({ schema }) => listedValues(schema)).find((list) => list !== null),
+  );
+  if (listed.some((list) => list === undefined)) return null;
+  const values = new Map(listed.flatMap((list) => list ?? []).map((value) => [canonical(value), value]));
+  const accepted = [...values.values()].filter((value) =>
+    items.every(({ schema }) => evaluator.accepts(schema, value)),
+  );
+  return accepted.length > MAX_ORDERED ? null : accepted;
+}
+
+/**
+ * `uniqueItems` with enumerated values: one rule per set of remaining values, so that all orders are possible. More values keep the
+ * order of the schema, with one rule per value and count.
+ */
 function distinct(
-  emitter: Emitter,
-  items: readonly Located[],
+  { builder }: Emitter,
+  values: readonly unknown[],
   { least, most }: { least: number; most: number | null },
-  { tuple, path }: { tuple: number; path: string },
+  path: string,
 ): Leaf | null {
-  const { builder, evaluator } = emitter;
-  const listed = emitter
-    .casesOf(items)
-    .map((one) => one.map(({ schema }) => listedValues(schema)).find((list) => list !== null));
-  if (tuple > 0 || listed.some((list) => list === undefined)) throw notEnforced(path);
-  const values = [
-    ...new Map(listed.flatMap((list) => list ?? []).map((value) => [canonical(value), value])).values(),
-  ].filter((value) => items.every(({ schema }) => evaluator.accepts(schema, value)));
-  if (values.length > MAX_DISTINCT) throw notEnforced(path);
   const limit = Math.min(most ?? values.length, values.length);
   if (least > limit) return null;
   const ws = builder.json('ws');
+  const keepsOrder = values.length > MAX_DISTINCT;
+  // Counts above this need no rules of their own.
+  const counted = Math.max(1, least, limit < values.length ? limit : 0);
   const known = new Map<string, string>();
-  const from = (left: readonly unknown[]): string => {
-    const key = canonical(left);
-    const taken = values.length - left.length;
-    const ways =
-      taken >= limit
+  const from = (left: readonly unknown[], taken: number): string => {
+    const key = `${taken} ${canonical(left)}`;
+    const rule = known.get(key);
+    if (rule !== undefined) return rule;
+    const take = (value: unknown, others: readonly unknown[]): string =>
+      `${taken === 0 ? '' : `"," ${ws} `}${literal(JSON.stringify(value))} ${from(others, Math.min(taken + 1, counted))}`;
+    const mayTake = limit === values.length || taken < limit;
+    const [first, ...later] = left;
+    const ways = keepsOrder
+      ? left.length === 0
         ? []
-        : left.map((value) => {
-            const after =
-              known.get(canonical(left.filter((other) => other !== value))) ??
-              from(left.filter((other) => other !== value));
-            return `${taken === 0 ? '' : `"," ${ws} `}${literal(JSON.stringify(value))} ${after}`;
-          });
-    if (taken >= least) ways.push('""');
-    const rule = builder.intern('set', ways.join(' | '), path);
-    known.set(key, rule);
-    return rule;
+        : [...(mayTake ? [take(first, later)] : []), ...(taken + later.length >= least ? [from(later, taken)] : [])]
+      : mayTake
+        ? left.map((value) =>
+            take(
+              value,
+              left.filter((other) => other !== value),
+            ),
+          )
+        : [];
+    if (taken >= least && (left.length === 0 || !keepsOrder)) ways.push('""');
+    const made = builder.intern('set', ways.join(' | '), path);
+    known.set(key, made);
+    return made;
   };
-  return { rule: builder.intern('array', `"[" ${ws} ${from(values)} ${ws} "]"`, path), needs: [] };
+  return { rule: builder.intern('array', `"[" ${ws} ${from(values, 0)} ${ws} "]"`, path), needs: [] };
 }

@@ -121,8 +121,7 @@ function patternLanguages({ schema, path }: SchemaPart): { language: Automaton; 
   }
   if (typeof format === 'string') {
     const source = formatPattern(format);
-    if (source === null) throw invalidValue(`${path}.format`, `is not supported: '${format}' cannot be enforced`);
-    if (source !== 'nothing') found.push({ language: patternLanguage(source), excluded: false });
+    if (source !== null) found.push({ language: patternLanguage(source), excluded: false });
   }
   const { [EXCLUDED]: value, [UNMATCHED]: unmatched } = schema as Internal;
   if (typeof value === 'string') found.push({ language: buildAutomaton(literalPattern(value)), excluded: true });

@@ -118,6 +118,7 @@ export class CaseFinder {
       this.#choices.set(schema, [{ branches: loose }]);
       found.push(this.#oneOf(schema['oneOf'], `${path}.oneOf`));
     }
+    if (schema['not'] !== undefined) found.push(this.#exclusion(part));
     if (schema['if'] !== undefined) found.push(this.#conditional(part));
     found.push(...dependents(part));
     const choices = found.map((branches) => ({ branches }));
@@ -174,6 +175,13 @@ export class CaseFinder {
           TYPE_KEYWORDS[type].every((keyword) => schema[keyword] === undefined),
       ),
     );
+  }
+
+  /** `not`. An inexact negation excludes more values than the schema, so what it accepts is valid. */
+  #exclusion({ schema, path }: SchemaPart): Located[][] {
+    const { ways, isExact } = this.#negate({ schema: schema['not'], path: `${path}.not` });
+    if (ways.length === 0 && !isExact) throw notEnforced(`${path}.not`);
+    return ways.map((way) => [way]);
   }
 
   /** `if` and `then` hold, or `if` does not hold and `else` does. */

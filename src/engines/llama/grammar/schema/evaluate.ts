@@ -128,7 +128,7 @@ function textFits(schema: Schema, value: string): boolean {
   const isLimited = minLength !== undefined || maxLength !== undefined;
   if (isLimited && !within(Array.from(value).length, minLength, maxLength)) return false;
   const format = typeof schema['format'] === 'string' ? formatPattern(schema['format']) : null;
-  const patterns = [schema['pattern'], format === 'nothing' ? null : format].filter((one) => typeof one === 'string');
+  const patterns = [schema['pattern'], format].filter((one) => typeof one === 'string');
   return patterns.every((source) => matchesText(patternLanguage(source), value));
 }
 

@@ -35,33 +35,41 @@ function ipv6(): string {
   return ways.join('|');
 }
 
-/** Formats as regular expressions that match the whole text. */
+const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${MAIL_LABEL}\\.)+${MAIL_LABEL}`;
+const URI = `[A-Za-z][A-Za-z0-9+.-]*:(?:${AUTHORITY}(?:/${PATH_CHAR}*)*|/?${PATH_CHAR}+(?:/${PATH_CHAR}*)*)${QUERY}`;
+const URI_REFERENCE = `(?:[A-Za-z][A-Za-z0-9+.-]*:/${PATH_CHAR}+|(?:/(?:${PATH_CHAR}+)|${REFERENCE_CHAR}+)?)(?:/${PATH_CHAR}*)*${QUERY}`;
+
+/** Formats as regular expressions that match the whole text. Internationalized formats and templates: their ASCII part. */
 const PATTERNS: Readonly<Record<string, string>> = {
   date: DATE,
   time: TIME,
   'date-time': `(?:${DATE})T${TIME}`,
   duration: `P(?:${DURATION_DATE}(?:${DURATION_TIME})?|${DURATION_TIME}|\\d+W)`,
-  email: `${ATOM}(?:\\.${ATOM})*@(?:${MAIL_LABEL}\\.)+${MAIL_LABEL}`,
+  email: EMAIL,
+  'idn-email': EMAIL,
+  'idn-hostname': HOST,
   hostname: HOST,
   ipv4: IPV4,
   ipv6: ipv6(),
   uuid: '[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}',
-  uri: `[A-Za-z][A-Za-z0-9+.-]*:(?:${AUTHORITY}(?:/${PATH_CHAR}*)*|/?${PATH_CHAR}+(?:/${PATH_CHAR}*)*)${QUERY}`,
-  'uri-reference': `(?:[A-Za-z][A-Za-z0-9+.-]*:/${PATH_CHAR}+|(?:/(?:${PATH_CHAR}+)|${REFERENCE_CHAR}+)?)(?:/${PATH_CHAR}*)*${QUERY}`,
+  uri: URI,
+  iri: URI,
+  'uri-reference': URI_REFERENCE,
+  'iri-reference': URI_REFERENCE,
+  'uri-template': URI_REFERENCE,
+  // Characters and classes with a repetition; groups would need a stack.
+  regex: '\\^?(?:(?:[A-Za-z0-9 _-]|\\\\[dswDSW.]|\\.)[+*?]?)*\\$?',
   'json-pointer': '(?:/(?:[^~/]|~0|~1)*)*',
   'relative-json-pointer': '(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~0|~1)*)*)',
   byte: '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?',
 };
 
-/** OpenAPI formats without a constraint. */
-const HINTS = new Set(['password', 'binary', 'float', 'double']);
 /** Bits of OpenAPI's integer formats. */
 const BITS: Readonly<Record<string, number>> = { int32: 32, int64: 64 };
 
-/** Returns the pattern of a format, `nothing` for formats without a constraint, or null for unknown ones. */
-export function formatPattern(format: string): string | 'nothing' | null {
-  if (Object.hasOwn(PATTERNS, format)) return `^(?:${PATTERNS[format] ?? ''})$`;
-  return HINTS.has(format) || Object.hasOwn(BITS, format) ? 'nothing' : null;
+/** Returns the pattern of a format; null for formats without a constraint on texts. JSON Schema makes unknown formats annotations. */
+export function formatPattern(format: string): string | null {
+  return Object.hasOwn(PATTERNS, format) ? `^(?:${PATTERNS[format] ?? ''})$` : null;
 }
 
 /** Returns the bits of an integer format; null for other formats. */

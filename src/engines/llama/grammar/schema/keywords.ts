@@ -49,7 +49,7 @@ export interface Internal {
 
 /** Keywords of some draft that are not enforced. Unknown keywords are annotations. */
 const REFUSED = new Set(
-  ['not', 'contains', 'minContains', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'].concat(
+  ['contains', 'minContains', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'].concat(
     '$dynamicRef',
     '$recursiveRef',
     'extends',

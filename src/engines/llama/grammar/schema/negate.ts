@@ -52,6 +52,8 @@ function negateKeyword(keyword: string, schema: Schema, inner: (one: unknown) =>
     case 'const':
     case 'enum':
       return literalPattern({ allOf: [true, ...(listedValues(schema) ?? []).map((one) => ({ [EXCLUDED]: one }))] });
+    case 'not':
+      return literalPattern(value);
     case 'pattern':
       return literalPattern({ type: 'string', [UNMATCHED]: value });
     case 'required':
