@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { CONNECTOR_SERVICES, type ConnectorService } from '../fixtures/connector-services.ts';
 import { encodeForm, sendForm } from '../forms.ts';
+import { assertError } from '../harness.ts';
 import { stream, words } from '../scripted-engine.ts';
 import { type SyncedSource, useSync } from '../sync.ts';
 
-const { api, create } = useSync();
+const { api, create, attempt } = useSync();
 const QUESTION = 'How much dust does the pump of Aldra move?';
 const OTHERS = {
   harbour: 'The harbour of Skelby has seven cranes for timber.',
@@ -95,5 +98,30 @@ describe('a data source of the type file_upload', () => {
     await api.send('DELETE', `/v1/files/${file}`);
     await source.sync();
     assert.deepEqual((await ask(source, 'It moves eleven tonnes of basalt dust.')).annotations, []);
+  });
+});
+
+describe('a service that does not answer', () => {
+  let silent: Server;
+  before(async () => {
+    silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+  });
+  after(() => silent.close());
+
+  it('400 within 10 seconds, naming the service and not the credentials', async () => {
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const secrets = { access_key_id: 'AKIA1', secret_access_key: 'secret' };
+    const token = { email: 'reader@acme.example', api_token: 'token' };
+    const sources = [
+      { type: 's3', config: { bucket: 'bucket', endpoint: url, credentials: secrets } },
+      { type: 'confluence', config: { url, credentials: token } },
+    ];
+    const started = performance.now();
+    for (const answer of await Promise.all(sources.map(attempt))) {
+      assertError(answer, 400, 'invalid_value', 'config');
+      assert.match(answer.json.error.message, /did not answer within 8 seconds/);
+    }
+    assert.ok(performance.now() - started < 10_000);
   });
 });

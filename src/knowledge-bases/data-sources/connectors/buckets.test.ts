@@ -139,7 +139,7 @@ describe('a data source of the type gcs', () => {
     google.objects.delete('c.txt');
     google.requests.length = 0;
     // 429 and Google's 403 for too many requests are retried.
-    google.faults = [{ status: 429, headers: { 'retry-after': '0' } }, googleError(403, 'slow', 'rateLimitExceeded')];
+    google.faults = [googleError(403, 'slow', 'rateLimitExceeded'), { status: 429, headers: { 'retry-after': '0' } }];
     assert.deepEqual(counts(await source.sync()), [0, 1, 2, 1]);
     assert.equal(google.requests.filter((path) => path.includes('alt=media')).length, 1);
 

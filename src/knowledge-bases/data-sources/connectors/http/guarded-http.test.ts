@@ -144,10 +144,10 @@ describe('GuardedHttp', () => {
 });
 
 describe('GuardedHttp with an allowed host', () => {
-  const seen: (string | undefined)[] = [];
+  const seen: (string | undefined)[][] = [];
   const bomb = gzipSync(Buffer.alloc(20 * 2 ** 20));
   const server = useServer((request, response) => {
-    seen.push(request.headers.authorization);
+    seen.push([request.headers.authorization, request.headers.cookie]);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://a');
     const moved = (location: string) => response.writeHead(302, { location }).end();
     if (pathname === '/chain') return moved(`/chain?left=${Number(searchParams.get('left')) - 1}`);
@@ -157,6 +157,11 @@ describe('GuardedHttp with an allowed host', () => {
     if (pathname === '/damaged') return response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
     if (pathname === '/zstd') return response.writeHead(200, { 'content-encoding': 'zstd' }).end('x');
     if (pathname === '/hang') return response.write('a');
+    if (pathname === '/declared') return response.writeHead(200, { 'content-length': '5' }).write('a');
+    if (pathname === '/chunked') {
+      response.write('abc');
+      return response.end('d');
+    }
     if (pathname === '/endless')
       return void Readable.from(endless())
         .on('error', () => {})
@@ -175,6 +180,9 @@ describe('GuardedHttp with an allowed host', () => {
   it('bounds size, decompression ratio, time and redirects', async () => {
     await assert.rejects(read('/bomb'), failsWith('too_large'));
     await assert.rejects(read('/endless', { maxBytes: 1_000_000 }), failsWith('too_large'));
+    await assert.rejects(read('/declared', { maxBytes: 4 }), failsWith('too_large'));
+    assert.equal(await read('/chunked', { maxBytes: 4 }), 'abcd');
+    await assert.rejects(read('/chunked', { maxBytes: 3 }), failsWith('too_large'));
     await assert.rejects(read('/hang', { timeoutMs: 100 }), failsWith('timeout'));
     await assert.rejects(read('/chain?left=11'), failsWith('server_error'));
     const count = server.requests.filter((path) => path.startsWith('/chain')).length;
@@ -188,11 +196,14 @@ describe('GuardedHttp with an allowed host', () => {
   });
 
   it('does not send credentials to another origin', async () => {
-    const headers = { authorization: 'Bearer x' };
+    const headers = { authorization: 'Bearer x', cookie: 'a=b' };
     seen.length = 0;
     const response = await http.request(`http://localhost:${server.port}/other`, { headers }, signal);
     assert.equal((await readBody(response)).toString(), 'text');
-    assert.deepEqual(seen, ['Bearer x', undefined]);
+    assert.deepEqual(seen, [
+      ['Bearer x', 'a=b'],
+      [undefined, undefined],
+    ]);
   });
 
   it('stops at a redirect that the caller does not follow', async () => {

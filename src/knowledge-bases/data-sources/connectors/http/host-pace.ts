@@ -5,16 +5,29 @@ const CONCURRENCY = 4;
 /** Longest interval between requests that robots.txt can demand. */
 const MAX_INTERVAL_MS = 30_000;
 
+/** Time in milliseconds. */
+interface Clock {
+  now(): number;
+  delay(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const SYSTEM_CLOCK: Clock = {
+  now: () => performance.now(),
+  delay: (ms, signal) => delay(ms, undefined, { signal }),
+};
+
 /** Limits the requests to one host: their rate, their number at once, and pauses that the host asks for. */
 export class HostPace {
   #intervalMs: number;
   #concurrency: number;
   #running = 0;
-  /** Time of the next permitted start, by `performance.now()`. */
+  readonly #clock: Clock;
+  /** Time of the next permitted start. */
   #nextStart = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(requestsPerSecond: number, concurrency = CONCURRENCY) {
+  constructor(requestsPerSecond: number, concurrency = CONCURRENCY, clock = SYSTEM_CLOCK) {
+    this.#clock = clock;
     this.#concurrency = concurrency;
     this.#intervalMs = 1000 / requestsPerSecond;
   }
@@ -27,7 +40,7 @@ export class HostPace {
 
   /** Starts no request for the given time. */
   pause(ms: number): void {
-    this.#nextStart = Math.max(this.#nextStart, performance.now() + ms);
+    this.#nextStart = Math.max(this.#nextStart, this.#clock.now() + ms);
   }
 
   /** Runs a request when the host permits it. Throws the signal's reason. */
@@ -49,12 +62,12 @@ export class HostPace {
   async #waitForStart(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      const now = performance.now();
+      const now = this.#clock.now();
       if (this.#nextStart <= now) {
         this.#nextStart = now + this.#intervalMs;
         return;
       }
-      await delay(this.#nextStart - now, undefined, { signal });
+      await this.#clock.delay(this.#nextStart - now, signal);
     }
   }
 }

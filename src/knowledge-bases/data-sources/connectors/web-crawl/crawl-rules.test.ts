@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { HostPace } from '../http/host-pace.ts';
 import { retryDelayMs } from '../http/retry-after.ts';
 import { compileGlob } from './glob.ts';
 import { pageExtension, pageFilename } from './page-format.ts';
@@ -114,5 +115,64 @@ describe('retryDelayMs', () => {
     assert.equal(retryDelayMs('Thu, 01 Jan 1970 00:00:10 GMT', 4000), 6000);
     assert.equal(retryDelayMs('soon'), null);
     assert.equal(retryDelayMs(undefined), null);
+  });
+});
+
+describe('HostPace', () => {
+  const { signal } = new AbortController();
+  /** A clock that advances by the delays, and the times at which requests start. */
+  const useClock = () => {
+    let time = 0;
+    const clock = { now: () => time, delay: async (ms: number) => void (time = Math.max(time, time + ms)) };
+    return { clock, starts: [] as number[], time: () => time };
+  };
+
+  it('starts requests at the rate, later ones after a pause, and at the crawl delay', async () => {
+    const { clock, starts, time } = useClock();
+    const pace = new HostPace(4, 1, clock);
+    const start = () => pace.run(async () => void starts.push(time()), signal);
+    for (let i = 0; i < 3; i++) await start();
+    assert.deepEqual(starts, [0, 250, 500]);
+    pace.pause(5_000);
+    pace.pause(100);
+    await start();
+    assert.equal(starts[3], 5_500);
+    pace.slowDown(10);
+    await start();
+    await start();
+    assert.deepEqual(starts.slice(4), [5_750, 15_750]);
+    pace.slowDown(1_000_000);
+    await start();
+    await start();
+    assert.deepEqual(starts.slice(6), [25_750, 55_750], 'at most 30 seconds apart');
+  });
+
+  it('runs as many requests at once as permitted, one at a time with a crawl delay', async () => {
+    const { clock } = useClock();
+    const pace = new HostPace(1000, 2, clock);
+    let running = 0;
+    const most = async (count: number) => {
+      let max = 0;
+      const request = async () => {
+        running += 1;
+        max = Math.max(max, running);
+        await new Promise(setImmediate);
+        running -= 1;
+      };
+      await Promise.all(Array.from({ length: count }, () => pace.run(request, signal)));
+      return max;
+    };
+    assert.equal(await most(6), 2);
+    pace.slowDown(0.01);
+    assert.equal(await most(4), 1);
+  });
+
+  it('rejects with the reason of the signal, also while it waits', async () => {
+    const pace = new HostPace(0.001, 1);
+    await pace.run(async () => {}, signal);
+    const controller = new AbortController();
+    const waiting = pace.run(async () => {}, controller.signal);
+    controller.abort(new Error('stopped'));
+    await assert.rejects(waiting, /stopped|aborted/);
   });
 });
