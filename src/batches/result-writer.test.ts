@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
+import { Registry } from 'prom-client';
 import { useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
+import { FailedStatement } from '../db/failed-statement.ts';
 import { newId } from '../lib/ids.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { insertLines, type LineResult } from './line-store.ts';
@@ -119,5 +121,81 @@ describe('results of batch lines', () => {
     assert.deepEqual([await countRecords(first), await countRecords(second)], [1, 0]);
     const [row] = await api.db.sql.select().from(batches).where(eq(batches.id, id));
     assert.deepEqual([row?.completedLines, row?.failedLines], [1, 0]);
+  });
+
+  it('empties the outbox when the usage is in the ledger', async () => {
+    const id = await makeBatch();
+    const writer = new ResultWriter(api.deps, id);
+    await writer.add(resultOf(1, makeRecord()));
+    await writer.flush();
+    const rows = await api.db.sql.select().from(batchLines).where(eq(batchLines.batchId, id));
+    assert.deepEqual(
+      rows.map(({ unrecordedUsage }) => unrecordedUsage),
+      [null, null],
+    );
+    await assert.doesNotReject(recordLeftUsage({ db: api.db, recordUsage: () => assert.fail('recorded again') }, id));
+  });
+
+  it('does not record usage again that the ledger has', async () => {
+    const id = await makeBatch();
+    const record = makeRecord();
+    await api.deps.recordUsage(record, null);
+    await api.db.sql
+      .update(batchLines)
+      .set({ unrecordedUsage: [record] })
+      .where(eq(batchLines.batchId, id));
+    await recordLeftUsage({ db: api.db, recordUsage: () => assert.fail('recorded again') }, id);
+  });
+});
+
+describe('ResultWriter with a slow or failing database', () => {
+  const resultOf = (line: number, settled: number[]): LineResult => {
+    const charge = { processId: 'p', hasBalance: true, budgetPeriod: null };
+    const reservation = { grantedMicros: 1, charge, settle: () => void settled.push(line) };
+    const usage = [{ record: {} as UsageRecord, reservation }];
+    return { line, status: 'completed', statusCode: 200, requestId: '', body: '{}', error: null, usage };
+  };
+  const writerOf = (execute: () => Promise<unknown>) => {
+    const recordUsage = async () => {};
+    const db = { execute } as unknown as ConstructorParameters<typeof ResultWriter>[0]['db'];
+    return new ResultWriter({ db, metrics: new Registry(), recordUsage }, 'batch_1');
+  };
+
+  it('waits while 128 results are pending', async () => {
+    const gate = Promise.withResolvers<{ rows: [] }>();
+    const writer = writerOf(() => gate.promise);
+    const settled: number[] = [];
+    for (let line = 0; line < 128; line += 1) await writer.add(resultOf(line, settled));
+    let isWaiting = true;
+    const last = writer.add(resultOf(128, settled)).then(() => {
+      isWaiting = false;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.ok(isWaiting);
+    gate.resolve({ rows: [] });
+    await last;
+    await writer.flush();
+    assert.equal(settled.length, 129, 'results that another process has stored give their credits back');
+  });
+
+  it('gives back the credits of all results that could not be stored', async () => {
+    const writer = writerOf(() => Promise.reject(new Error('no space left')));
+    const settled: number[] = [];
+    const added = [1, 2, 3].map((line) => writer.add(resultOf(line, settled)));
+    await Promise.allSettled(added);
+    await assert.rejects(writer.flush(), /no space left/);
+    assert.deepEqual(settled.toSorted(), [1, 2, 3]);
+  });
+
+  it('repeats a statement while the database is unavailable', async () => {
+    let attempts = 0;
+    const writer = writerOf(async () => {
+      attempts += 1;
+      if (attempts === 1) throw new FailedStatement('update', { code: 'ECONNREFUSED' });
+      return { rows: [] };
+    });
+    await writer.add(resultOf(1, []));
+    await writer.flush();
+    assert.equal(attempts, 2);
   });
 });
