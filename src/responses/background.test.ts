@@ -141,6 +141,7 @@ describe('background responses', () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
     const before = (await get(id)).json;
     assert.deepEqual([before.status, before.output[0].content[0].text], ['in_progress', 'It is ']);
+    assert.deepEqual([before.usage, before.completed_at], [null, null]);
     stop.abort(new Error('the process stops'));
     await assert.rejects(first, /the process stops/);
     playTurns(api.engine, says('It is cold.'));

@@ -11,12 +11,14 @@ import { ResponseResource } from './schema.ts';
 const embedder = bundledEmbedder();
 after(() => embedder.close());
 /** Scores every text 0.9 that names a duck, and others 0.2. */
+let reranked = 0;
 const reranker: RerankEngine = {
   backend: () => ({ engine: 'local', model: 'ducks', parameters: null, ready: true }),
-  rerank: async ({ documents }) => ({
-    scores: documents.map((text) => (text.includes('duck') ? 0.9 : 0.2)),
-    tokens: 1,
-  }),
+  rerank: async ({ documents }) => {
+    reranked += 1;
+    if (documents.some((text) => text.includes('storm'))) throw engineUnavailable('It is away.', 1);
+    return { scores: documents.map((text) => (text.includes('duck') ? 0.9 : 0.2)), tokens: 1 };
+  },
   check: async () => {},
   close: async () => {},
 };
@@ -72,6 +74,7 @@ describe('file_search in POST /v1/responses', () => {
     assert.equal(annotations[0].document_id, search.results[texts.indexOf(LIBRARY)].document_id);
     assert.deepEqual([json.turn_count, json.tool_call_count], [2, 1]);
     assert.deepEqual([json.usage.input_tokens, json.usage.total_tokens], [20, 32]);
+    assert.equal(json.usage.input_tokens_details.cached_tokens, 8);
     const shown = chatPromptOf(api.engine.calls[1]!).messages.at(-1)!;
     assert.deepEqual([shown.role, shown.tool_call_id], ['tool', search.id]);
     assert.ok(shown.content?.includes(LIBRARY));
@@ -255,6 +258,7 @@ describe('file_search with rerank', () => {
       (await find({ rerank: true, max_results: 1 })).map(({ text }) => text),
       [LAKE],
     );
+    assert.equal((await find({ rerank: true, max_results: 2 })).length, 2, 'over all knowledge bases');
   });
 
   it('cuts the best results to the tokens that the prompt has room for', async () => {
@@ -268,5 +272,56 @@ describe('file_search with rerank', () => {
       few.every(({ text }) => text.includes('duck')),
       'the best results stay',
     );
+  });
+
+  it('shares the room of the prompt among the searches of a turn', async () => {
+    const instructions = 'word '.repeat(2_000);
+    const lengths = async (...queries: string[]) => {
+      playTurns(
+        api.engine,
+        calls(...queries.map((query): [string, object] => ['file_search', { query }])),
+        says('Yes.'),
+      );
+      const file_search = { knowledge_base_ids: bases, search_type: 'keyword', rerank: true, max_results: 50 };
+      const body = { model: 'general-8b', input: 'What?', tools: [{ type: 'file_search', file_search }], instructions };
+      const { json } = await api.send('POST', '/v1/responses', { body });
+      const searches = json.output.filter(({ type }: { type: string }) => type === 'file_search_call');
+      return searches.map(
+        ({ results }: { results: { text: string }[] }) => results.map(({ text }) => text).join('').length,
+      );
+    };
+    const [alone] = await lengths('lake');
+    const shared = await lengths('lake', 'duck lake', 'duck');
+    assert.equal(shared.length, 3);
+    assert.ok(Math.max(...shared) <= alone / 2, `${alone}: ${shared}`);
+  });
+
+  it('makes a repeated search once, and at most 16 searches in a turn', async () => {
+    const same = calls(['file_search', { query: 'Lake ' }]);
+    const file_search = { knowledge_base_ids: bases.slice(0, 1), search_type: 'keyword', rerank: true };
+    const body = { model: 'general-8b', input: 'What?', tools: [{ type: 'file_search', file_search }] };
+    playTurns(api.engine, calls(['file_search', { query: 'lake' }]), same, says('Yes.'));
+    reranked = 0;
+    await api.send('POST', '/v1/responses', { body });
+    assert.equal(reranked, 1);
+    const many = Array.from({ length: 17 }, (_, n): [string, object] => ['file_search', { query: `lake ${n}` }]);
+    playTurns(api.engine, calls(...many), says('Yes.'));
+    const { json } = await api.send('POST', '/v1/responses', { body });
+    const statuses = json.output.slice(0, 17).map(({ status }: { status: string }) => status);
+    assert.deepEqual(statuses, [...Array(16).fill('completed'), 'incomplete']);
+    assert.equal(json.status, 'completed');
+  });
+
+  it('goes on without results while the reranker is away', async () => {
+    const { json: base } = await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Storms' } });
+    const source = new MemorySource();
+    source.items.set('storm', 'A storm on the lake.');
+    const { queueJob, run } = await makeSource(api, base.id, source);
+    await run(await queueJob());
+    playTurns(api.engine, calls(['file_search', { query: 'storm' }]), says('I do not know.'));
+    const file_search = { knowledge_base_ids: [base.id], search_type: 'keyword', rerank: true };
+    const body = { model: 'general-8b', input: 'What?', tools: [{ type: 'file_search', file_search }] };
+    const { json } = await api.send('POST', '/v1/responses', { body });
+    assert.deepEqual([json.status, json.output[0].status, json.output[0].results], ['completed', 'incomplete', []]);
   });
 });

@@ -220,6 +220,7 @@ describe('POST /v1/responses', () => {
     playTurns(api.engine, says('It is', 'length'));
     const { json } = await post({ max_output_tokens: 2 });
     assert.deepEqual([json.status, json.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }]);
+    assert.equal(json.completed_at, null);
     assert.equal(api.engine.calls[0]!.request.maxTokens, 2);
   });
 
