@@ -4,13 +4,7 @@ import { openApiClient } from './api-client.ts';
 import { agentRequest, askAgent } from './ask-agent.ts';
 import { CliCommand } from './command.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
-import { responseFrames } from './response-frames.ts';
-
-/** Fields of a `chat.completion.chunk` that are printed. */
-interface ChatChunk {
-  choices?: { delta?: { content?: string | null; annotations?: { type: string; document_name?: string }[] } }[];
-  knowledge_base_context?: { results: { document_name: string; score: number }[] };
-}
+import { streamAnswer } from './stream-answer.ts';
 
 const DEFAULT_MODEL = 'general-8b';
 
@@ -49,17 +43,17 @@ async function ask(words: readonly string[], { kb, model, system, agent, json = 
     if (!json) return askAgent(api, request);
     return console.log(JSON.stringify(await api.json('POST', '/v1/responses', agentRequest(request)), null, 2));
   }
-  const response = await api.send('POST', '/v1/chat/completions', {
+  const request = {
     model,
     messages: [
       ...(system === undefined ? [] : [{ role: 'system', content: system }]),
       { role: 'user', content: question },
     ],
     ...(knowledgeBaseId !== undefined && { knowledge_bases: [knowledgeBaseId] }),
-    stream: !json,
-  });
-  if (json) console.log(JSON.stringify(await response.json(), null, 2));
-  else await printStream(response);
+  };
+  if (json) return console.log(JSON.stringify(await api.json('POST', '/v1/chat/completions', request), null, 2));
+  const { sources } = await streamAnswer(api, request, (part) => process.stdout.write(part));
+  console.log(sources === null ? '' : `\n\n${sources}`);
 }
 
 /** Joins the words; the word `-` becomes the text of the standard input. */
@@ -72,26 +66,4 @@ async function readQuestion(words: readonly string[]): Promise<string> {
     .trim();
   if (question === '') throw new OperatorError('The standard input is empty: there is no question to ask.');
   return question;
-}
-
-async function printStream(response: Response): Promise<void> {
-  const cited = new Set<string>();
-  let context: NonNullable<ChatChunk['knowledge_base_context']> | null = null;
-  for await (const chunk of responseFrames<ChatChunk>(response)) {
-    const delta = chunk.choices?.[0]?.delta;
-    process.stdout.write(delta?.content ?? '');
-    for (const { document_name } of delta?.annotations ?? []) if (document_name !== undefined) cited.add(document_name);
-    context = chunk.knowledge_base_context ?? context;
-  }
-  process.stdout.write('\n');
-  if (context !== null) console.log(formatSources(cited, context.results));
-}
-
-/** Lists the cited documents, or the documents in the context of the model when the answer cites none. */
-function formatSources(cited: ReadonlySet<string>, retrieved: readonly { document_name: string }[]): string {
-  if (cited.size > 0) return `\nSources: ${[...cited].join(', ')}`;
-  const names = new Set(retrieved.map(({ document_name }) => document_name));
-  return names.size === 0
-    ? '\nNo document of the knowledge base matches.'
-    : `\nSearched documents: ${[...names].join(', ')}`;
 }

@@ -15,7 +15,9 @@ const HASH_SOURCE = {
 /** Parses the argument of `quire models pull`. Throws an `InvalidArgumentError`. */
 export function parseSource(text: string): string {
   if (isSourceForm(text)) return text;
-  throw new InvalidArgumentError('Expected a model name, hf:owner/repository/file.gguf or a URL.');
+  throw new InvalidArgumentError(
+    'Expected a model name, a tag such as llama3.1:8b, hf:owner/repository/file.gguf or a URL.',
+  );
 }
 
 /** Parses a SHA-256 in hexadecimal digits. Throws an `InvalidArgumentError`. */

@@ -4,6 +4,7 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
+import { ollamaTag } from '../models/downloads/ollama-tags.ts';
 import { type AdminClient, withAdminApi } from './admin-client.ts';
 import { CliCommand } from './command.ts';
 import { parseSha256, parseSource, pullCommand } from './models-pull.ts';
@@ -46,7 +47,7 @@ export function modelsCommand(): CliCommand {
     .description('Download a model into the data folder. Resumes an interrupted pull.')
     .argument(
       '<source>',
-      "A name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF.",
+      "A name of 'quire models list', a tag of Ollama, hf:owner/repository/file.gguf, or the URL of a GGUF.",
       parseSource,
     )
     .option('--name <text>', 'Name of the model (default: the file name).')
@@ -54,6 +55,7 @@ export function modelsCommand(): CliCommand {
     .jsonOption()
     .examples(
       'models pull qwen2.5-1.5b',
+      'models pull llama3.1:8b',
       'models pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf',
     )
     .action(pullCommand);
@@ -152,6 +154,7 @@ function describeAvailable(model: (typeof DOWNLOADABLE_MODELS)[number]): string[
   return [
     ['Name', `${model.name} (not on the disk; quire models pull ${model.name})`],
     ['Source', `hf:${model.repo}/${model.file}`],
+    ['Ollama tag', ollamaTag(model) ?? '-'],
     ['Size', formatMegabytes(model.approximateBytes)],
     ['Parameters', `${model.billions} billion`],
     ['Licence', model.licence],

@@ -33,6 +33,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   ],
   'Questions and documents:': [
     {
+      name: 'chat',
+      summary: 'Chat with a model in the terminal.',
+      load: async () => (await import('./chat.ts')).chatCommand(),
+    },
+    {
       name: 'ask',
       summary: 'Ask a model, with or without a knowledge base.',
       load: async () => (await import('./ask.ts')).askCommand(),

@@ -18,6 +18,35 @@ describe('the source of a model', () => {
     assert.equal(from, 'hf:bartowski/Meta-Llama-3.1-8B-Instruct-GGUF/Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf');
   });
 
+  it('is a tag of Ollama, with a size, a quantization or neither', () => {
+    const from = (word: string) => parseModelSource(word, HUB).from;
+    const llama = 'hf:bartowski/Meta-Llama-3.1-8B-Instruct-GGUF/Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf';
+    for (const tag of ['llama3.1:8b', 'llama3.1', 'LLAMA3.1:latest', 'llama3.1:8b-instruct-q4_K_M'])
+      assert.equal(from(tag), llama, tag);
+    const tags = ['qwen2.5:1.5b', 'qwen2.5-coder', 'gemma3:1b', 'mistral:7b-instruct', 'deepseek-r1:70b', 'bge-large'];
+    for (const tag of tags) assert.match(from(tag), /^hf:.*\.gguf$/, tag);
+    assert.equal(parseModelSource('llama3.1:8b', HUB).name, 'llama-3.1-8b');
+  });
+
+  it('that is a tag without a known source is refused with the known tags', () => {
+    const message = (word: string) => {
+      try {
+        parseModelSource(word, HUB);
+        return 'accepted';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    assert.match(
+      message('llama3.1:405b'),
+      /^There is no known source of 'llama3\.1:405b'\. Known: llama3\.1:8b\. Pull other/,
+    );
+    assert.match(message('gemma3'), /Known: gemma3:1b\./);
+    assert.match(message('lama3.1:8b'), /Did you mean 'llama3\.1:8b'\?/);
+    assert.match(message('llama3.1:8b-q8_0'), /is pulled as Meta-Llama.*Q4_K_M\.gguf, not as q8_0/);
+    assert.match(message('qwen3-8'), /^Unknown model 'qwen3-8'\. Did you mean 'qwen3-8b'\?/);
+  });
+
   it('is a file of a repository, in a folder and of a revision too', () => {
     const { name, url } = parseModelSource('hf:me/my.models@v1.2/some folder/x-Q8_0.gguf', 'https://hub.example');
     assert.equal(name, 'x-Q8_0');
@@ -45,9 +74,10 @@ describe('the source of a model', () => {
     assert.throws(() => parseModelSource('hf:me/models/readme.md', HUB), /names no GGUF file/);
   });
 
-  it('has one of three forms', () => {
-    for (const word of ['qwen3-8b', 'hf:a/b/c.gguf', 'http://a/b.gguf']) assert.ok(isSourceForm(word), word);
-    for (const word of ['', 'hf:a/b', 'hf:', 'http://', '../a', 'a b', 'ftp://a/b'])
+  it('has one of four forms', () => {
+    for (const word of ['qwen3-8b', 'qwen3:8b', 'hf:a/b/c.gguf', 'http://a/b.gguf'])
+      assert.ok(isSourceForm(word), word);
+    for (const word of ['', 'hf:a/b', 'hf:', 'hf:a', 'http:', 'http://', '../a', 'a b', 'ftp://a/b'])
       assert.ok(!isSourceForm(word), word);
   });
 });

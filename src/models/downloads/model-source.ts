@@ -1,5 +1,7 @@
 import { OperatorError } from '../../lib/operator-error.ts';
+import { suggestSimilar } from '../../lib/suggest.ts';
 import { DOWNLOADABLE_MODELS } from './downloadable-models.ts';
+import { isOllamaTag, resolveOllamaTag } from './ollama-tags.ts';
 
 /** Names of model files, without `.gguf`. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -16,9 +18,14 @@ export interface ModelSource {
   from: string;
 }
 
-/** Whether a word has one of the forms of a source: a name, `hf:owner/repo/file`, or a URL. */
+/** Whether a word has one of the forms of a source: a name, an Ollama tag, `hf:owner/repo/file`, or a URL. */
 export function isSourceForm(word: string): boolean {
-  return /^https?:\/\/[^/]/.test(word) || HUB_FORM.test(word) || (!word.startsWith('hf:') && NAME.test(word));
+  return (
+    /^https?:\/\/[^/]/.test(word) ||
+    HUB_FORM.test(word) ||
+    isOllamaTag(word) ||
+    (!word.startsWith('hf:') && NAME.test(word))
+  );
 }
 
 /** Whether a model file may have this name. */
@@ -27,19 +34,27 @@ export function isModelName(name: string): boolean {
 }
 
 /**
- * Parses the source of a pull: a name of `DOWNLOADABLE_MODELS`, `hf:owner/repo/file` (`hf:owner/repo@revision/file`), or a
+ * Parses the source of a pull: a name of `DOWNLOADABLE_MODELS`, an Ollama tag, `hf:owner/repo/file` (`hf:owner/repo@revision/file`), or a
  * URL. `name` overrides the name of the model file. Throws an `OperatorError` for an unknown name.
  */
 export function parseModelSource(word: string, hubUrl: string, name?: string): ModelSource {
   if (/^https?:\/\//.test(word)) return withName(urlSource(word), name);
   if (word.startsWith('hf:')) return withName(hubSource(word, hubUrl), name);
-  const model = DOWNLOADABLE_MODELS.find((candidate) => candidate.name === word.toLowerCase());
-  if (model === undefined) {
-    throw new OperatorError(
-      `Unknown model '${word}'. 'quire models list' shows the known names; pull others by hf:owner/repo/file or a URL.`,
-    );
-  }
+  const named = DOWNLOADABLE_MODELS.find((candidate) => candidate.name === word.toLowerCase());
+  if (named === undefined && !isOllamaTag(word)) throw unknownName(word);
+  const model = named ?? resolveOllamaTag(word);
   return withName({ ...hubSource(`hf:${model.repo}/${model.file}`, hubUrl), name: model.name }, name);
+}
+
+function unknownName(word: string): OperatorError {
+  const similar = suggestSimilar(
+    word,
+    DOWNLOADABLE_MODELS.map(({ name }) => name),
+  );
+  const suggestion = similar === null ? '' : ` Did you mean '${similar}'?`;
+  return new OperatorError(
+    `Unknown model '${word}'.${suggestion} 'quire models list' shows the known names; pull others by hf:owner/repo/file or a URL.`,
+  );
 }
 
 function withName(source: ModelSource, name: string | undefined): ModelSource {
