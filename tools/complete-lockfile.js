@@ -1,5 +1,5 @@
 /**
- * Completes package-lock.json with the optional packages of other platforms.
+ * Completes the lockfiles of the package and of the client matrix with the optional packages of other platforms.
  *
  * npm leaves an optional package out of the lockfile when the registry it locked against did not offer it (a mirror
  * that carries one platform only), and `npm ci` then refuses the lockfile on every machine. This adds each of them by
@@ -26,30 +26,38 @@ function platformOf(name) {
   };
 }
 
-const path = new URL('../package-lock.json', import.meta.url);
-const lock = JSON.parse(readFileSync(path, 'utf8'));
-const added = [];
+const LOCKFILES = ['package-lock.json', 'test/client-matrix/package-lock.json'];
 
-for (const [at, entry] of Object.entries(lock.packages)) {
-  for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
-    const nested = `${at}/node_modules/${name}`;
-    const hoisted = at.includes('/node_modules/')
-      ? `${at.slice(0, at.lastIndexOf('/node_modules/'))}/node_modules/${name}`
-      : `node_modules/${name}`;
-    const version = range.replace(/^[\^~]/, '');
-    const has = [nested, hoisted, `node_modules/${name}`].some((key) => lock.packages[key] !== undefined);
-    if (has || !/^\d/.test(version)) continue;
-    const platform = platformOf(name);
-    if (!platform.os && !platform.cpu) continue;
-    const key = lock.packages[hoisted] === undefined ? hoisted : nested;
-    lock.packages[key] = { version, ...platform, ...(entry.dev && { dev: true }), optional: true };
-    added.push(`${name}@${version}`);
+/** Adds the missing packages to a lockfile. Returns `name@version` of each. */
+function complete(lock) {
+  const added = [];
+  for (const [at, entry] of Object.entries(lock.packages)) {
+    for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
+      const nested = `${at}/node_modules/${name}`;
+      const hoisted = at.includes('/node_modules/')
+        ? `${at.slice(0, at.lastIndexOf('/node_modules/'))}/node_modules/${name}`
+        : `node_modules/${name}`;
+      const version = range.replace(/^[\^~]/, '');
+      const has = [nested, hoisted, `node_modules/${name}`].some((key) => lock.packages[key] !== undefined);
+      if (has || !/^\d/.test(version)) continue;
+      const platform = platformOf(name);
+      if (!platform.os && !platform.cpu) continue;
+      const key = lock.packages[hoisted] === undefined ? hoisted : nested;
+      lock.packages[key] = { version, ...platform, ...(entry.dev && { dev: true }), optional: true };
+      added.push(`${name}@${version}`);
+    }
   }
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return added;
 }
 
-lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 const isCheck = process.argv.includes('--check');
-if (!isCheck) writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-else if (added.length > 0) process.exitCode = 1;
-const what = isCheck ? 'package-lock.json lacks' : 'added';
-console.log(added.length === 0 ? 'package-lock.json is complete' : `${what} ${added.length}: ${added.join(', ')}`);
+for (const file of LOCKFILES) {
+  const path = new URL(`../${file}`, import.meta.url);
+  const lock = JSON.parse(readFileSync(path, 'utf8'));
+  const added = complete(lock);
+  if (!isCheck) writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
+  else if (added.length > 0) process.exitCode = 1;
+  const what = isCheck ? `${file} lacks` : `${file}: added`;
+  console.log(added.length === 0 ? `${file} is complete` : `${what} ${added.length}: ${added.join(', ')}`);
+}
