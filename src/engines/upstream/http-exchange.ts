@@ -40,10 +40,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   status = 0;
   /** The raw `Retry-After` header. */
   retryAfter: string | null = null;
-  readonly #request: HttpExchangeRequest;
+  readonly #firstByteSeconds: number;
+  readonly #idleSeconds: number;
   readonly #signal: AbortSignal;
   readonly #onClosed: () => void;
   readonly #onAbort: () => void;
+  /** Null before the request is sent, and after the end: it references the sent request and all that waits for it. */
   #controller: Dispatcher.DispatchController | null = null;
   #timer: NodeJS.Timeout | null;
   #unread: Buffer[] = [];
@@ -56,7 +58,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Sends the request. `onClosed` is called once, when the connection is released. */
   constructor(dispatcher: Dispatcher, request: HttpExchangeRequest, signal: AbortSignal, onClosed: () => void) {
-    this.#request = request;
+    this.#firstByteSeconds = request.firstByteSeconds;
+    this.#idleSeconds = request.idleSeconds;
     this.#signal = signal;
     this.#onClosed = onClosed;
     this.#onAbort = () => this.#fail(signal.reason);
@@ -151,7 +154,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#started) this.#timer?.refresh();
     else {
       this.#started = true;
-      this.#startTimer(this.#request.idleSeconds * 1000);
+      this.#startTimer(this.#idleSeconds * 1000);
     }
     this.#unread.push(piece);
     this.#unreadBytes += piece.length;
@@ -171,27 +174,28 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #onTimeout(): void {
-    const { firstByteSeconds, idleSeconds } = this.#request;
     if (this.#cancelled) this.#fail(new HttpExchangeError('idle-timeout', 'the answer did not end'));
     // The reader is slow and the upstream paused: no data can arrive.
     else if (this.#controller?.paused) this.#timer?.refresh();
     else if (this.#started)
-      this.#fail(new HttpExchangeError('idle-timeout', `nothing came for ${idleSeconds} seconds`));
-    else this.#fail(new HttpExchangeError('first-byte-timeout', `no answer within ${firstByteSeconds} seconds`));
+      this.#fail(new HttpExchangeError('idle-timeout', `nothing came for ${this.#idleSeconds} seconds`));
+    else this.#fail(new HttpExchangeError('first-byte-timeout', `no answer within ${this.#firstByteSeconds} seconds`));
   }
 
   #fail(reason: unknown): void {
     if (this.#failure || this.#ended) return;
     this.#failure = { reason };
     this.#unread = [];
+    const controller = this.#controller;
     this.#close();
-    this.#controller?.abort(toError(reason));
+    controller?.abort(toError(reason));
     this.#wakeReader();
   }
 
   #close(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#controller = null;
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#onClosed();
   }
