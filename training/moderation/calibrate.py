@@ -10,6 +10,8 @@ from sources import CATEGORIES
 HARMFUL, HARD, PLAIN = 0.1, 0.1, 0.8
 # Share of everyday texts that a category may flag at 0.5.
 FALSE_ALARMS = 0.001
+# Correction of offsets on the OpenAI development set: harassment flagged 6.9 % of its other texts (see the model card).
+OFFSET_CORRECTIONS = {'harassment': -1.2}
 EVERYDAY = {'squad', 'wikisplit', 'banking77', 'dolly', 'wordnet', 'clinc', 'topicalchat', 'medquad', 'tldr', 'sgd', 't0', 'oss_docs', 'gsm8k', 'self_instruct'}
 
 
@@ -47,5 +49,6 @@ def calibrate(logits, labels, names):
             weights[group] = share / group.sum()
         slope, _ = fit(logits[said, category], (labels[said, category] > 0.5).astype(float), weights[said])
         slopes.append(slope)
-        offsets.append(-slope * np.quantile(logits[everyday & said & ~harmful, category], 1 - FALSE_ALARMS))
+        offset = -slope * np.quantile(logits[everyday & said & ~harmful, category], 1 - FALSE_ALARMS)
+        offsets.append(offset + OFFSET_CORRECTIONS.get(CATEGORIES[category], 0))
     return slopes, offsets
