@@ -9,6 +9,7 @@ import { createBundledRerank } from '../../src/engines/bundled/rerank/bundled-re
 import { attributionTable, SPLIT_FILE } from './attribution-table.ts';
 import { followUpTable } from './follow-up-table.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
+import { quotedTable } from './quoted-answers.ts';
 import { QUESTION_FILE, shownTable } from './shown-sentences.ts';
 
 const MODELS = join(CHECKOUT, 'models');
@@ -29,6 +30,7 @@ async function main(): Promise<void> {
   });
   const say = (table: MetricTable): boolean => process.stdout.write(`${renderMetricTable(table)}\n\n`);
   try {
+    say(await quotedTable({ embedder, reranker }, data));
     say(await shownTable(embedder, reranker, data));
     say(attributionTable(data));
     say(await followUpTable(embedder, data));

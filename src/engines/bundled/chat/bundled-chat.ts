@@ -13,15 +13,14 @@ import type {
 } from '../../engine.ts';
 import type { LocalEngine } from '../../llama/engine/local-engine.ts';
 import type { ConstrainedRequest } from '../../llama/engine/tool-constraint.ts';
-import { declineWith, NO_ANSWER_TEXT, quoteSection } from './compose-answer.ts';
+import { NO_ANSWER_TEXT } from './compose-answer.ts';
 import { constrainJson } from './constrain-json.ts';
 import { constrainToTool } from './constrain-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
 import { extractQuestionContext, type QuestionContext } from './extract-passages.ts';
+import { findAnswer } from './find-answer.ts';
 import { selectReplies } from './plain-replies.ts';
-import { type AnswerRanker, type SelectedAnswer, selectAnswer } from './select-answer.ts';
-import { selectSection } from './select-section.ts';
-import { ANSWER_TITLE } from './template.ts';
+import type { AnswerRanker } from './select-answer.ts';
 
 /** UTF-8 bytes of the question that the model is shown, from its end. The answer is selected by all of it. */
 const MAX_QUESTION_BYTES = 600;
@@ -147,27 +146,6 @@ function constrainReply(request: GenerationRequest, prompt: ChatPrompt): Generat
   if (prompt.messages.at(-1)?.role !== 'user') return request;
   const choices = selectReplies(prompt.messages);
   return choices === null ? request : { ...request, format: { type: 'choice', choices } };
-}
-
-/**
- * Finds the answer in the passages. In documents of a knowledge base it is the section that fits best; where none fits well
- * enough, and in texts of messages, the sentence. Without an answer, the closest section of the documents is shown, unless the
- * instructions prescribe a reply.
- */
-async function findAnswer(
-  { passages, question, previousQuestion, fallback, isSearched }: QuestionContext,
-  ranker: AnswerRanker,
-  signal: AbortSignal,
-): Promise<SelectedAnswer> {
-  const query = `${previousQuestion} ${question}`.trim();
-  const section = isSearched ? await selectSection(passages, query, ranker, signal) : null;
-  if (section?.fit === 'answer') {
-    const answer = quoteSection(section);
-    return { shown: [{ title: ANSWER_TITLE, text: answer }], answer };
-  }
-  const selected = await selectAnswer(passages, query, ranker, signal);
-  if (selected.answer !== null || section?.fit !== 'close' || fallback !== null) return selected;
-  return { shown: [], answer: declineWith(section) };
 }
 
 /** The end of a text, of at most so many UTF-8 bytes. */
