@@ -12,7 +12,8 @@ import { createLogger } from '../lib/logger.ts';
 import type { CostBounds, Reservation } from '../lib/reservation.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { CreditReservations } from './credit-reservations.ts';
-import { adjustBalance, readBalance, readKeySpend, setBalance, sumCredits } from './credits.ts';
+import { adjustBalance, readBalance, readKeySpend, setBalance, sumCredits, sumLeases } from './credits.ts';
+import { extendLease } from './lease-store.ts';
 import { Ledger } from './ledger.ts';
 import { creditLeases, usageRecords } from './tables.ts';
 
@@ -180,6 +181,43 @@ describe('CreditReservations', () => {
     const expiresAt = new Date(Date.now() - 1_000);
     await db.sql.update(creditLeases).set({ expiresAt }).where(eq(creditLeases.processId, crashed.credits.processId));
     assert.equal((await other.reserve(call, exactly(1_000)))?.grantedMicros, 1_000);
+  });
+
+  it('503, not 402, when the database takes longer than a lease lasts', async (t) => {
+    const call = await newCall(1_000_000);
+    let delayMs = 26_000;
+    const clock = performance.now.bind(performance);
+    let skewMs = 0;
+    t.mock.method(performance, 'now', () => clock() + skewMs);
+    const { sql } = db;
+    const slow = Object.assign(Object.create(sql) as typeof sql, {
+      transaction: async (...args: Parameters<typeof sql.transaction>) => {
+        const result = await sql.transaction(...args);
+        skewMs += delayMs;
+        return result;
+      },
+    });
+    const testProcess = new TestProcess({ ...db, sql: slow });
+    await assert.rejects(testProcess.reserve(call, exactly(10)), { status: 503, code: 'engine_unavailable' });
+    delayMs = 0;
+    assert.equal((await testProcess.reserve(call, exactly(10)))?.grantedMicros, 10);
+  });
+
+  it('keeps nothing of a budget whose balance had to be asked for', async () => {
+    const call = await newCall(100, { period: 'total', limitMicros: 100_000, softLimitMicros: null });
+    const testProcess = new TestProcess(db);
+    await testProcess.reserve(call, exactly(10));
+    await testProcess.reserve(call, exactly(50));
+    for (const _ of [1, 2]) await testProcess.settle(0, 0);
+    for (let renewal = 0; renewal < 3; renewal += 1) await testProcess.credits.renew();
+    assert.equal(await sumLeases(db.sql, `${call.caller.keyId}/total`), 0);
+  });
+
+  it('grants everything and leases nothing of a balance that has become unlimited', async () => {
+    const { organizationId } = (await newCall(null)).caller;
+    const lease = await extendLease(db.sql, newId('process'), { id: organizationId, budget: null }, 500);
+    assert.deepEqual(lease, { leasedMicros: 500, spentMicros: 0 });
+    assert.equal(await sumLeases(db.sql, organizationId), 0);
   });
 
   it('charges a record once when the result of its statement is lost', async () => {

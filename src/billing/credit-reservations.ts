@@ -1,5 +1,5 @@
 import type { Database } from '../db/db.ts';
-import { insufficientCredits } from '../errors.ts';
+import { databaseUnavailable, insufficientCredits } from '../errors.ts';
 import type { Call, KeyBudget } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -127,6 +127,8 @@ export class CreditReservations {
       const calls = share.waiting.splice(0);
       try {
         share.endExtension(await extendLease(this.#db.sql, this.processId, share.account, targetMicros), sentAt);
+        if (share.isExpired())
+          throw databaseUnavailable(new Error('the lease of credits has expired before it arrived'));
         for (const { bounds, resolve } of calls) resolve(share.reserveRest(bounds));
       } catch (error) {
         for (const { reject } of calls) reject(error);

@@ -51,6 +51,22 @@ describe('CreditShare', () => {
     assert.equal(share.beginExtension(), 30, 'reservations need their part of the next lease');
   });
 
+  it('has only as much as the renewal has left', () => {
+    for (const [renewed, left] of [
+      [0, 0],
+      [20, 20],
+      [60, 60],
+    ] as const) {
+      const share = leased(100);
+      share.reserve(exactly(60));
+      share.settle(60, 0);
+      assert.equal(share.beginRenewal().amountMicros, 60);
+      share.endRenewal(renewed, performance.now());
+      assert.equal(share.reserve(exactly(left + 1)), null);
+      assert.equal(share.reserve(exactly(left)), left);
+    }
+  });
+
   it('reserves nothing from a lease that may have expired', () => {
     const share = new CreditShare({ id: 'org_1', budget: null });
     share.endExtension({ leasedMicros: 100, spentMicros: 0 }, performance.now() - 26_000);

@@ -93,13 +93,18 @@ export class CreditShare {
     this.#validUntil = sentAt + LEASE_MS - EXPIRY_MARGIN_MS;
   }
 
+  /** Whether the lease may have expired: the database took too long. What is left of the account is unknown then. */
+  isExpired(): boolean {
+    return performance.now() >= this.#validUntil;
+  }
+
   /** Whether nothing is held, reserved or waited for. */
   isIdle(): boolean {
     return !this.isExtending && this.#leasedMicros <= 0 && this.#reservedMicros === 0 && this.#peakMicros === 0;
   }
 
   #freeMicros(): number {
-    return performance.now() < this.#validUntil ? Math.max(0, this.#leasedMicros - this.#reservedMicros) : 0;
+    return this.isExpired() ? 0 : Math.max(0, this.#leasedMicros - this.#reservedMicros);
   }
 
   #add(micros: number): number {

@@ -10,7 +10,7 @@ import { usageCsv } from './read-usage.ts';
 import { rollUpUsage } from './roll-up-usage.ts';
 import { UsagePage } from './schema.ts';
 import { usageDaily, usageRecords } from './tables.ts';
-import { DAY_MS, firstIdAt } from './usage-store.ts';
+import { DAY_MS, firstIdAt, insertDay } from './usage-store.ts';
 
 /** 2026-03-10T00:00:00Z. */
 const DAY = Date.UTC(2026, 2, 10);
@@ -245,6 +245,8 @@ describe('GET /v1/usage', () => {
     await Promise.all([run(first + 3 * DAY_MS + 2 * HOUR_MS), run(first + 3 * DAY_MS + 2 * HOUR_MS)]);
     assert.deepEqual((await read(query, key)).json.data, before);
     assert.equal(await left(), 4);
+    await insertDay(api.db.sql, first + 2 * DAY_MS);
+    assert.deepEqual((await read(query, key)).json.data, before, 'a day is added once');
     await run(first + 10 * DAY_MS);
     assert.deepEqual((await read(query, key)).json.data, before);
     assert.equal(await left(), 0);

@@ -24,6 +24,7 @@ describe('TopicMatcher', () => {
     ['straße', 'STRASSE', true],
     ['strasse', 'die Straße', true],
     ['ΟΔΟΣ', 'η οδος', true],
+    ['ταΐζω', 'ΤΑΪ\u0301ΖΩ', true],
     ['café', 'cafe\u0301', true],
     ['cafe', 'cafe\u0301', false],
     ['hate', 'ｈａｔｅ', true],
