@@ -73,6 +73,19 @@ describe('a data source of the type web_crawl', () => {
     assert.equal(new Set(pagesRequested()).size, pagesRequested().length, 'no URL is requested twice');
   });
 
+  it('follows ten redirects in a row', async () => {
+    publish({ '/': html('Home', 'Start.', ['/r/0']) });
+    site.fallback = (path) => {
+      const next = Number(/^\/r\/(\d+)$/.exec(path)?.[1] ?? -1) + 1;
+      return next === 0 ? { status: 404 } : { status: 302, headers: { location: `/r/${next}` } };
+    };
+    const { first } = await crawl();
+    site.fallback = null;
+    const failed = first.document_details.find(({ status }: { status: string }) => status === 'failed');
+    assert.match(failed.error.message, /redirects in a loop/);
+    assert.equal(pagesRequested().length, 12);
+  });
+
   it('stays within depth, number of pages, patterns, site and robots.txt', async () => {
     const other = `${secret.url}/secret`;
     publish({
@@ -81,13 +94,25 @@ describe('a data source of the type web_crawl', () => {
         body: `<urlset><url><loc>${site.url}/mapped</loc></url><url><loc>${other}</loc></url></urlset>`,
         type: 'application/xml',
       },
-      '/': html('Home', 'Start.', ['/docs/a', '/blog/b', '/private/c', other, 'mailto:a@b.example', 'javascript:x()']),
+      '/': html('Home', 'Start.', [
+        '/docs/a',
+        '/blog/b',
+        '/private/c',
+        '/out',
+        other,
+        'mailto:a@b.example',
+        'javascript:x()',
+      ]),
+      '/out': { status: 302, headers: { location: other } },
       '/mapped': html('Mapped', 'In the sitemap.'),
       '/docs/a': html('Docs', 'First level.', ['/docs/deep'], `<link rel="canonical" href="${other}">`),
       '/docs/deep': html('Deep', 'Second level.'),
       '/blog/b': html('Blog', 'A post.'),
     });
-    assert.deepEqual(names(await (await crawl({ max_depth: 1 })).documents()), ['Blog', 'Docs', 'Home', 'Mapped']);
+    const shallow = await (await crawl({ max_depth: 1 })).documents();
+    assert.deepEqual(names(shallow), ['Blog', 'Docs', 'Home', 'Mapped']);
+    // The canonical URL of another site is ignored.
+    assert.ok(shallow.every(({ source_uri }) => source_uri.startsWith(`${site.url}/`)));
     assert.ok(!site.requests.some((path) => path.startsWith('/private')));
     assert.deepEqual(names(await (await crawl({ include_patterns: ['**/docs/**'] })).documents()), ['Deep', 'Docs']);
     const excluding = await crawl({ exclude_patterns: ['**/docs/**', '**/mapped'] });
