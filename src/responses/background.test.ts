@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { withDeadline } from '../../test/deadline.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
-import { playTurns, says } from '../../test/response-turns.ts';
+import { chatPromptOf, playTurns, says } from '../../test/response-turns.ts';
 import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
 import type { GenerationRequest } from '../engines/engine.ts';
 import { engineUnavailable } from '../errors.ts';
@@ -160,6 +160,8 @@ describe('background responses', () => {
         ['completed', 'It is cold.'],
       ],
     );
+    const { messages } = chatPromptOf(api.engine.calls.at(-1)!);
+    assert.deepEqual(messages, [{ role: 'user', content: body.input }], 'the interrupted text is not read again');
   });
 
   it('cancel ends a running response, and stops the model; later cancels change nothing', async () => {

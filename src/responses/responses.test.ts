@@ -5,6 +5,8 @@ import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts
 import { calls, chatPromptOf, playTurns, says, thinks } from '../../test/response-turns.ts';
 import { untilAborted } from '../../test/scripted-engine.ts';
 import { engineUnavailable } from '../errors.ts';
+import { serviceCaller } from '../lib/caller.ts';
+import { createResponse } from './create-response.ts';
 import { ResponseEvent } from './event-schema.ts';
 import { ResponseResource } from './schema.ts';
 
@@ -264,6 +266,18 @@ describe('POST /v1/responses', () => {
     assert.deepEqual([response.status, response.incomplete_details.reason], ['incomplete', 'client_disconnected']);
     assert.deepEqual([response.output[0].status, response.output[0].content[0].text], ['incomplete', 'It']);
     assert.deepEqual([response.usage.input_tokens, response.usage.output_tokens], [5, 1]);
+  });
+
+  it('ends the model call when the reader stops after the first event', async () => {
+    playTurns(api.engine, says('It is cold.'));
+    const caller = serviceCaller('org_1', 'key_1');
+    const call = { caller, requestId: 'req_1', endpoint: '/v1/responses', priority: 'interactive' } as const;
+    const request = { ...body, stream: true, store: false };
+    const { events, resource } = await createResponse(api.deps, call, request, new AbortController().signal);
+    assert.equal((await events.next()).value?.type, 'response.created');
+    await events.return();
+    assert.ok(api.engine.calls[0]!.ended);
+    assert.deepEqual(resource().incomplete_details, { reason: 'client_disconnected' });
   });
 
   it('401 and 403', async () => {
