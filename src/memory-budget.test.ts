@@ -54,8 +54,12 @@ describe('planMemory', () => {
       [readerHeapMb, readerBufferMb, hostHeapMb, modelContextMb],
       [READER_HEAP_MB, READER_BUFFER_MB, null, null],
     );
-    assert.deepEqual(heapFlags(planMemory(8_192 * MB)), ['--max-semi-space-size=32']);
-    assert.deepEqual(heapFlags(planMemory(1_024 * MB)), ['--max-semi-space-size=8', '--max-old-space-size=384']);
+    assert.deepEqual(heapFlags(planMemory(8_192 * MB)), ['--max-semi-space-size=32', '--heap-growing-percent=100']);
+    assert.deepEqual(heapFlags(planMemory(1_024 * MB)), [
+      '--max-semi-space-size=8',
+      '--heap-growing-percent=100',
+      '--max-old-space-size=384',
+    ]);
   });
 });
 
