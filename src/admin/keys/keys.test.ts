@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
 import { type Answer, assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { keySpend } from '../../billing/tables.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
+import type { AdminDeps } from '../admin-deps.ts';
+import { parseProperties } from './parse-properties.ts';
 import { ApiKey, ApiKeyWithSecret } from './schema.ts';
 
 const api = useApi();
@@ -194,6 +198,24 @@ describe('PATCH /v1/admin/keys/{key_id}', () => {
 });
 
 describe('rotation and revocation', () => {
+  it('forgets what the key has spent when its budget changes, and only then: it is added up again', async () => {
+    const budget = { period: 'total', limit_micros: 100, soft_limit_micros: null };
+    const { id } = await created({ budget });
+    await api.db.sql.insert(keySpend).values({ keyId: id, period: 'total', spentMicros: 7 });
+    const rows = () => api.db.sql.$count(keySpend, eq(keySpend.keyId, id));
+    await patch(id, { name: 'other', budget });
+    assert.equal(await rows(), 1);
+    await patch(id, { budget: null });
+    assert.equal(await rows(), 0);
+  });
+
+  it('a key that expires now is rejected', () => {
+    const parse = (expires_at: number) =>
+      parseProperties({ bindings: {} as AdminDeps['bindings'], now: () => 5_000 }, { expires_at });
+    assert.throws(() => parse(5), /must be in the future/);
+    assert.deepEqual(parse(6).expiresAt, new Date(6_000));
+  });
+
   it('a rotated key keeps its id and properties; without overlap the old secret ends at once', async () => {
     const before = await created({ name: 'r', scopes: ['files'], expires_in: 600 });
     const { json } = await rotate(before.id);

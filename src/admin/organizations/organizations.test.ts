@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { addKey } from '../../accounts/add-key.ts';
+import { apiKeys } from '../../accounts/tables.ts';
 import { listOf } from '../../db/page.ts';
+import { SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { DeletedOrganization, Organization } from './schema.ts';
 
@@ -51,6 +55,10 @@ describe('/v1/admin/organizations', () => {
 
   it('deletes an organization: its keys fail at once, its name is free, and the deletion is audited once', async () => {
     const { id, key, organizationId } = await api.makeKey({ organization: 'ending' });
+    const { id: earlier } = await api.makeKey({ organization: 'ending' });
+    const { json: revoked } = await api.send('POST', `/v1/admin/keys/${earlier}/revoke`);
+    const revokedAt = new Date(revoked.revoked_at * 1000 - 60_000);
+    await api.db.sql.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, earlier));
     await api.send('PUT', `/v1/admin/credits/${organizationId}`, { body: { balance_micros: 70 } });
     assert.equal((await api.send('GET', '/v1/models', { key })).status, 200);
     const path = `${PATH}/${organizationId}`;
@@ -61,6 +69,12 @@ describe('/v1/admin/organizations', () => {
       assertError(await api.send('GET', '/v1/models', { key }), 401, 'invalid_api_key');
     }
     assert.notEqual((await api.send('GET', `/v1/admin/keys/${id}`)).json.revoked_at, null);
+    const kept = (await api.send('GET', `/v1/admin/keys/${earlier}`)).json.revoked_at;
+    assert.equal(kept, Math.floor(revokedAt.getTime() / 1000), 'an earlier revocation keeps its time');
+    // Created by a request that has read the organization before it was deleted.
+    const unlimited = { models: null, limits: null, budget: null, expiresAt: null };
+    const { secret: late } = await addKey(api.db.sql, { organizationId, name: 'late', scopes: SCOPES, ...unlimited });
+    assertError(await api.send('GET', '/v1/models', { key: late }), 401, 'invalid_api_key');
     const { data } = (await api.send('GET', `/v1/admin/audit?action=organization.deleted`)).json;
     assert.deepEqual(
       data.map(({ changes }: { changes: object }) => changes),
