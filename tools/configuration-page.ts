@@ -57,7 +57,7 @@ directory if it exists, or the file named by \`QUIRE_CONFIG\`.
 - The environment overrides the file, the file overrides the default. An empty variable counts as unset.
 - An invalid value, or an unknown key of the file, stops the start with a message that names it. An unknown \`QUIRE_\` variable is
   logged as a warning.
-- \`npm run -s quire -- doctor\` shows the engine of every model id and whether it responds.
+- \`npx quire doctor\` shows the engine of every model id and whether it responds.
 `;
 }
 

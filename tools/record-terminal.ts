@@ -14,10 +14,10 @@ import { record } from './recording/terminal.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const COMMANDS = [
-  'npm run -s quire -- ingest ~/harbour --kb Harbour',
-  'npm run -s quire -- ask "What do three short tones of the siren mean?" --kb Harbour',
-  'npm run -s quire -- ask "How many bicycles fit on one crossing?" --kb Harbour',
-  'npm run -s quire -- ask "What is the capital of France?" --kb Harbour',
+  'npx quire ingest ~/harbour --kb Harbour',
+  'npx quire ask "What do three short tones of the siren mean?" --kb Harbour',
+  'npx quire ask "How many bicycles fit on one crossing?" --kb Harbour',
+  'npx quire ask "What is the capital of France?" --kb Harbour',
 ];
 /** Reading time of an output, and of a command before it runs. */
 const PAUSE_MS = 1500;

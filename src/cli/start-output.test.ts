@@ -26,7 +26,7 @@ describe('the output of a start', () => {
   it('names the command that replaces a key that nobody has used, without its secret', () => {
     const { output, lines } = record({ isTTY: false });
     output.showReady(URL, { id: 'key_1', secret: null });
-    assert.ok(lines().includes('  npm run -s quire -- keys rotate key_1'));
+    assert.ok(lines().includes('  npx quire keys rotate key_1'));
   });
 
   it('shows on a terminal, and only there, what it is doing, each step once', () => {

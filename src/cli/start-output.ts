@@ -94,7 +94,7 @@ function unusedKey(id: string): string {
     '',
     'The API key of the first start has not been used yet. If it is lost, replace it (the new one is shown once):',
     '',
-    `  npm run -s quire -- keys rotate ${id}`,
+    `  npx quire keys rotate ${id}`,
     '',
   ].join('\n');
 }
