@@ -37,6 +37,8 @@ export type AppDeps = Deps & {
   /** Makes this process read a key, or the keys of an organization, again. */
   evictKeys(id: string): void;
   modelsPull?: () => ModelsPull | null;
+  /** Traces requests; absent unless telemetry is exported. */
+  telemetry?: { traceRequests(app: App): void } | null;
 };
 
 /** Time limit for headers and body of a request; exceeded: 408. */
@@ -49,6 +51,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   const app = await createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limiter });
 
   logRequests(app, deps.metrics, logger);
+  deps.telemetry?.traceRequests(app);
   replayIdempotentRequests(app, deps);
   await describeApi(app, version);
 

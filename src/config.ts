@@ -54,6 +54,8 @@ export interface Config {
   /** Null: no proxy is configured. */
   proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;
+  /** OTLP export of traces and metrics; null: off. */
+  otlp: { endpoint: string; headers: Record<string, string>; serviceName: string; metricIntervalMs: number } | null;
   /** Names of unknown `QUIRE_` variables. They are ignored with a warning. */
   unknownVariables: string[];
 }
@@ -88,12 +90,13 @@ export function loadConfig(
     bodyLimitBytes: Math.min(values.bodyLimitBytes, memory.budget.maxBodyMb * 2 ** 20),
     dataDir: resolve(values.dataDir),
     proxy: readProxy(environment),
+    otlp: readOtlp(environment),
     models: readModels(file.values['models'], file.path),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
 }
 
-type SettingValues = Omit<Config, 'memory' | 'proxy' | 'models' | 'unknownVariables'> & {
+type SettingValues = Omit<Config, 'memory' | 'proxy' | 'otlp' | 'models' | 'unknownVariables'> & {
   memoryLimitMb: number | null;
 };
 
@@ -109,6 +112,28 @@ function readProxy(environment: Record<string, string | undefined>): Config['pro
   });
   if (!httpProxy && !httpsProxy) return null;
   return { httpProxy: httpProxy ?? null, httpsProxy: httpsProxy ?? null, noProxy: noProxy ?? null };
+}
+
+/** Default of `OTEL_METRIC_EXPORT_INTERVAL`. */
+const METRIC_INTERVAL_MS = 60_000;
+
+/** Reads the standard variables of OpenTelemetry. Without an endpoint nothing is exported. */
+function readOtlp(environment: Record<string, string | undefined>): Config['otlp'] {
+  const endpoint = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || null;
+  if (endpoint === null || environment['OTEL_SDK_DISABLED'] === 'true') return null;
+  if (!/^https?:\/\/[^\s/]+/.test(endpoint))
+    throw new OperatorError('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL.');
+  const pairs = (environment['OTEL_EXPORTER_OTLP_HEADERS'] ?? '').split(',').filter((pair) => pair.includes('='));
+  const headers = pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+  });
+  return {
+    endpoint,
+    headers: Object.fromEntries(headers),
+    serviceName: environment['OTEL_SERVICE_NAME'] || 'quire',
+    metricIntervalMs: Number(environment['OTEL_METRIC_EXPORT_INTERVAL']) || METRIC_INTERVAL_MS,
+  };
 }
 
 function isKnownVariable(name: string): boolean {

@@ -15,6 +15,8 @@ export const SHUTDOWN_ORDER = [
   // Ends calls that still run after their abort; they record their usage.
   'replaced models',
   'engine',
+  // After the last call: exports the last spans.
+  'telemetry',
   // Gives back credits that were leased for calls.
   'ledger',
   // Returns shares of limits and slots to other processes.

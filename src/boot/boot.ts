@@ -22,6 +22,8 @@ import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { VERSION } from '../version.ts';
 import { openSecrets } from './secrets.ts';
 import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
 
@@ -37,6 +39,8 @@ export interface Booted {
   limiter: KeyRateLimiter;
   promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
+  /** Null unless traces and metrics are exported. */
+  telemetry: Telemetry | null;
 }
 
 /** What a process does. Only an `api` process may start a new instance. */
@@ -74,6 +78,7 @@ export async function boot(
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, models, logger }, lifecycle);
   const limiter = await openLimiter({ db, config, models, metrics, logger }, lifecycle);
+  const telemetry = await openTelemetry(config, { metrics, logger }, lifecycle);
   const scoreTexts = policyScorer(models);
   const deps: Deps = {
     config,
@@ -86,7 +91,7 @@ export async function boot(
     models,
     metrics,
     reserve: billing.reserve,
-    recordUsage: billing.recordUsage,
+    recordUsage: telemetry === null ? billing.recordUsage : traceUsage(telemetry, billing),
     countPrompt: cacheMetrics.countPrompt,
     chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
@@ -98,7 +103,7 @@ export async function boot(
     authenticator.evict(id);
     billing.evictLimits(id);
   };
-  return { deps, authenticator, evictKeys, limiter, promptCache, bindings };
+  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry };
 }
 
 function openPromptCache(
@@ -109,6 +114,29 @@ function openPromptCache(
     'cache statistics',
     () => PromptCacheStatistics.start({ ...deps, now: Date.now }),
     (started) => started.stop(),
+  );
+}
+
+/** Records usage, and adds a span for each call. */
+function traceUsage(telemetry: Telemetry, { recordUsage }: Pick<Deps, 'recordUsage'>): Deps['recordUsage'] {
+  return (record, reservation) => {
+    telemetry.traceCall(record);
+    return recordUsage(record, reservation);
+  };
+}
+
+/** Opens the export of traces and metrics. Loaded on demand: most services export nothing. */
+async function openTelemetry(
+  { otlp }: Config,
+  parts: { metrics: Registry; logger: Logger },
+  lifecycle: ProcessLifecycle,
+): Promise<Telemetry | null> {
+  if (otlp === null) return null;
+  const module = await import('../telemetry/telemetry.ts');
+  return lifecycle.start(
+    'telemetry',
+    () => new module.Telemetry(otlp, { ...parts, version: VERSION }),
+    (telemetry) => telemetry.close(),
   );
 }
 

@@ -90,12 +90,12 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
     () => startWorker(deps),
     (worker) => worker.stop(),
   );
-  const { limiter, promptCache } = started;
+  const { limiter, promptCache, telemetry } = started;
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull?.status ?? null;
   const app = await lifecycle.start(
     'api',
-    () => serveApi(config, { ...deps, authenticate, limiter, promptCache, bindings, evictKeys, modelsPull }),
+    () => serveApi(config, { ...deps, authenticate, limiter, promptCache, bindings, evictKeys, modelsPull, telemetry }),
     (listening) => drain(listening, logger, DRAIN_BOUNDS),
   );
   service.url = baseUrl(config.host, app);

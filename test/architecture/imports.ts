@@ -27,7 +27,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['audit'],
   ['accounts'],
   ['billing'],
-  ['limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
+  ['limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health', 'telemetry'],
   ['inference'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Histogram, Registry } from 'prom-client';
+import { startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
+import { useApi } from '../../test/harness.ts';
+import { createLogger } from '../lib/logger.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { Telemetry } from './telemetry.ts';
+
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  attributes: { key: string; value: Record<string, unknown> }[];
+}
+
+const CALL = {
+  requestId: 'req_1',
+  endpoint: '/v1/chat/completions',
+  model: 'general-8b',
+  promptTokens: 7,
+  cachedTokens: 0,
+  completionTokens: 2,
+  durationMs: 5,
+  queueMs: 0,
+  finishReason: 'stop',
+  outcome: 'completed',
+} as UsageRecord;
+
+describe('Telemetry', () => {
+  let collector: TestServer;
+  let telemetry: Telemetry;
+  const registry = new Registry();
+  const seconds = new Histogram({ name: 'quire_test_seconds', help: 'Test.', buckets: [1, 2], registers: [registry] });
+  for (const value of [0.5, 9]) seconds.observe(value);
+  before(async () => {
+    collector = await startServer((_request, response) => void response.end('{}'));
+  });
+  after(() => collector.close());
+  const api = useApi({
+    extend: (app) => {
+      const endpoint = collector.baseUrl.replace('/v1', '');
+      const settings = { endpoint, headers: { 'x-token': 't' }, serviceName: 'quire-test', metricIntervalMs: 60_000 };
+      telemetry = new Telemetry(settings, { version: '1', metrics: registry, logger: createLogger('silent') });
+      telemetry.traceRequests(app);
+    },
+  });
+
+  it('exports a request with its model call in the trace of the caller, and metrics, without prompts', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'a secret prompt' }] };
+    const { status } = await api.send('POST', '/v1/chat/completions', { body, headers: { traceparent } });
+    assert.equal(status, 200);
+    telemetry.traceCall(CALL);
+    const unsampled = { traceparent: traceparent.replace(/01$/, '00') };
+    await api.send('GET', '/v1/models', { headers: unsampled });
+    await telemetry.close();
+    const sent = JSON.stringify(collector.requests.map((request) => request.body));
+    assert.ok(!sent.includes('secret prompt') && !sent.includes(api.key));
+    const traces = collector.requests.find(({ path }) => path === '/v1/traces');
+    assert.equal(traces?.headers['x-token'], 't');
+    const spans = (traces?.body as unknown as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }).resourceSpans[0]
+      ?.scopeSpans[0]?.spans as Span[];
+    assert.deepEqual(
+      spans.map(({ name }) => name),
+      ['POST /v1/chat/completions', 'chat general-8b'],
+    );
+    const call = Object.fromEntries(spans[1]?.attributes.map(({ key, value }) => [key, value]) ?? []);
+    assert.deepEqual(call['gen_ai.usage.input_tokens'], { intValue: '7' });
+    assert.deepEqual(call['gen_ai.response.finish_reasons'], { arrayValue: { values: [{ stringValue: 'stop' }] } });
+    assert.deepEqual([spans[0]?.traceId, spans[0]?.parentSpanId], traceparent.split('-').slice(1, 3));
+    const metrics = collector.requests.find(({ path }) => path === '/v1/metrics');
+    assert.match(JSON.stringify(metrics?.body), /"quire_test_seconds".*"bucketCounts":\["1","0","1"\]/);
+  });
+});
