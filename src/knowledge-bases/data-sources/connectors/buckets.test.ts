@@ -154,6 +154,9 @@ describe('a data source of the type gcs', () => {
   it('400 for unknown buckets and blocked endpoints and token servers', async () => {
     assertError(await attempt(body({ bucket: 'unknown' })), 400, 'invalid_value', 'config');
     assertError(await attempt(body({ endpoint: 'http://localhost.:1' })), 400, 'invalid_value', 'config');
+    google.tokenFault = googleError(403, 'Not the format of a token server.');
+    assertError(await attempt(body()), 400, 'invalid_value', 'config.credentials');
+    google.tokenFault = null;
     const account = { ...google.account, token_uri: 'http://169.254.169.254/token' };
     const answer = await attempt(body({ credentials: { service_account_json: account } }));
     assertError(answer, 400, 'invalid_value', 'config');

@@ -107,8 +107,10 @@ export class RestClient {
     const body = parseJson((await readBody(response)).toString());
     const isLimited = status === 429 || isRateLimited?.(status, body) === true;
     const code = isLimited ? 'rate_limited' : (CODES[status] ?? 'server_error');
-    const detail = errorMessage(body)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '');
-    const message = `${service} answers ${status}${detail === undefined ? '' : `: ${detail}`}.`;
+    // A proxy may answer with another JSON than the service.
+    const found: unknown = errorMessage(body);
+    const detail = typeof found === 'string' ? `: ${found.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
+    const message = `${service} answers ${status}${detail}.`;
     const error = new ServiceError(code, message, status);
     return { error, isPassing: isLimited || status >= 500, retryAfterMs: retryDelayMs(headers['retry-after']) };
   }
