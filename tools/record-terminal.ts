@@ -7,14 +7,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startQuire } from '../bench/harness/quire-process.ts';
-import { recordDocuments } from './recording/documents.ts';
 import { draw } from './recording/draw.ts';
 import { Screen } from './recording/screen.ts';
 import { record } from './recording/terminal.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const COMMANDS = [
-  'npx quire ingest ~/harbour --kb Harbour',
+  'npx quire ingest examples/harbour --kb Harbour',
   'npx quire ask "What do three short tones of the siren mean?" --kb Harbour',
   'npx quire ask "How many bicycles fit on one crossing?" --kb Harbour',
   'npx quire ask "What is the capital of France?" --kb Harbour',
@@ -27,7 +26,6 @@ const file = process.argv[2] ?? join(ROOT, 'docs/images/five-minutes.svg');
 const home = mkdtempSync(join(tmpdir(), 'quire-recording-'));
 const quire = await startQuire();
 try {
-  recordDocuments(join(home, 'harbour'));
   const screen = new Screen();
   let nowMs = 0;
   for (const command of COMMANDS) {

@@ -27,7 +27,7 @@ export class Screen {
     return this.#lines.length;
   }
 
-  /** Writes output at a moment. Throws for unsupported controls and lines that wrap. */
+  /** Writes output at a moment. Throws for unsupported controls and long words. */
   write(text: string, atMs: number): void {
     const first = this.#lines.length - 1;
     for (const part of text.split(new RegExp(`(${CONTROL.source})`))) this.#put(part);
@@ -54,6 +54,19 @@ export class Screen {
       this.#lines[at] =
         line.slice(0, this.#column).padEnd(this.#column) + part + line.slice(this.#column + part.length);
       this.#column += part.length;
+      this.#wrap();
+    }
+  }
+
+  /** Breaks the last line at spaces. */
+  #wrap(): void {
+    for (let at = this.#lines.length - 1; ; at++) {
+      const line = this.#lines[at] ?? '';
+      const space = line.length > COLUMNS ? line.lastIndexOf(' ', COLUMNS) : -1;
+      if (space <= 0) return;
+      this.#lines[at] = line.slice(0, space);
+      this.#lines.push(line.slice(space + 1));
+      this.#column = line.length - space - 1;
     }
   }
 
