@@ -51,13 +51,35 @@ function complete(lock) {
   return added;
 }
 
+/** Whether a version range of Node has a part that the major version `lowest` satisfies, as far as its lower bounds say. */
+function accepts(range, lowest) {
+  return range.split('||').some((part) => {
+    const major = Number(/\d+/.exec(part)?.[0] ?? 0);
+    return major === lowest || (major < lowest && !/^\s*[\^~]?\d/.test(part));
+  });
+}
+
+/**
+ * Removes demands for a newer Node than `engines` of package.json. Packages run on the Node that `npm ci` installs; npm would warn
+ * about the one that it runs on itself. `engine-strict` in .npmrc refuses an older Node before anything is installed.
+ */
+function relaxEngines(lock) {
+  const lowest = Number(/\d+/.exec(lock.packages[''].engines?.node ?? '')?.[0]);
+  if (Number.isNaN(lowest)) return [];
+  const relaxed = Object.entries(lock.packages).filter(
+    ([, { engines }]) => engines?.node && !accepts(engines.node, lowest),
+  );
+  for (const [, entry] of relaxed) delete entry.engines;
+  return relaxed.map(([at]) => `no engines of ${at.split('node_modules/').pop()}`);
+}
+
 const isCheck = process.argv.includes('--check');
 for (const file of LOCKFILES) {
   const path = new URL(`../${file}`, import.meta.url);
   const lock = JSON.parse(readFileSync(path, 'utf8'));
-  const added = complete(lock);
+  const added = [...complete(lock), ...relaxEngines(lock)];
   if (!isCheck) writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
   else if (added.length > 0) process.exitCode = 1;
-  const what = isCheck ? `${file} lacks` : `${file}: added`;
+  const what = isCheck ? `${file} needs` : `${file}: changed`;
   console.log(added.length === 0 ? `${file} is complete` : `${what} ${added.length}: ${added.join(', ')}`);
 }

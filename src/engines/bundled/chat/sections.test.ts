@@ -52,6 +52,15 @@ describe('splitSections', () => {
       assert.equal(joined.replace(/\s/g, ''), part.repeat(1_000).replace(/\s/g, ''));
     }
   });
+  it('splits at numbered headings of documents without markup, and not at items of lists', () => {
+    const text =
+      '1 Welcome\n\nThe office is open.\n\n2.1 When the siren sounds\n\nThree tones: a storm.\n\n1. Open\n2. Close';
+    assert.deepEqual(read(text), [
+      ['1 Welcome', 'The office is open.'],
+      ['2.1 When the siren sounds', 'Three tones: a storm.\n\n1. Open\n2. Close'],
+    ]);
+    assert.equal(read('1 Apples\n\n2 Pears\n\n3 Plums').length, 1);
+  });
   it('reads a megabyte of any markup in linear time', () => {
     for (const part of ['**', '**a', '# \n', '```\n', 'a\n---\n', '\n \n', '- a\n', '__a__: b\n\n', '  ']) {
       assert.ok(Array.isArray(read(part.repeat(Math.ceil(1e6 / part.length)))), part);

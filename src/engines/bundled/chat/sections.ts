@@ -24,6 +24,8 @@ const MAX_HEADING_CHARACTERS = 120;
 
 const FENCE = /^\s*(?:```|~~~)/;
 const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+/** A numbered heading of a document without markup, such as a PDF: `3.1 When the siren sounds`. */
+const NUMBERED_HEADING = /^\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]+\p{Lu}[^.!?:;|]{1,60}$/u;
 const UNDERLINE = /^\s{0,3}(?:={3,}|-{3,})\s*$/;
 /** The first line of a paragraph that is bold as a whole, or opens with a bold heading: `**Upgrade.** Stop the service.` */
 export const BOLD_HEADING = /^(\*\*|__)(?=\S)([^*_\n]{1,80}?)[.:!]?\1[.:]?(?:\s*$|(?<=[.:!]\1|\1:)\s+(?=\S))/;
@@ -66,7 +68,7 @@ function readSections(text: string, title: Heading): HeadedText[] {
   for (const [index, line] of lines.entries()) {
     if (FENCE.test(line)) isFenced = !isFenced;
     const isParagraphStart = !isFenced && (lines[index - 1] ?? '').trim() === '';
-    const marked = isFenced ? null : HEADING.exec(line);
+    const marked = isFenced ? null : (HEADING.exec(line) ?? numberedHeading(lines, index));
     const bold = isParagraphStart ? BOLD_HEADING.exec(line) : null;
     if (outer !== null && line.trim() === '' && !isFenced && !continuesList(lines[index + 1] ?? '')) {
       open(outer);
@@ -89,6 +91,15 @@ function readSections(text: string, title: Heading): HeadedText[] {
   }
   flush();
   return sections;
+}
+
+/** A numbered heading that stands alone, before a text that is no other item of a list; null for other lines. */
+function numberedHeading(lines: readonly string[], index: number): [string, string] | null {
+  const line = (lines[index] ?? '').trim();
+  const isAlone = (lines[index - 1] ?? '').trim() === '' && (lines[index + 1] ?? '').trim() === '';
+  const below = (lines[index + 2] ?? '').trim();
+  if (!isAlone || below === '' || continuesList(below) || !NUMBERED_HEADING.test(line)) return null;
+  return [line, line];
 }
 
 /** Whether a line belongs to a list or is indented below one. */
