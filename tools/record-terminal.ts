@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { startQuire } from '../bench/harness/quire-process.ts';
 import { draw } from './recording/draw.ts';
 import { Screen } from './recording/screen.ts';
-import { COLUMNS, record } from './recording/terminal.ts';
+import { record } from './recording/terminal.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const COMMANDS = [
@@ -21,10 +21,6 @@ const COMMANDS = [
 /** Reading time of an output, and of a command before it runs. */
 const PAUSE_MS = 1500;
 const TYPED_MS = 500;
-
-/** Breaks long lines at spaces, as a terminal does. */
-const wrapLines = (text: string) =>
-  text.replace(new RegExp(`(?=[^\\r\\n]{${COLUMNS + 1}})([^\\r\\n]{1,${COLUMNS}}) `, 'g'), '$1\n');
 
 const file = process.argv[2] ?? join(ROOT, 'docs/images/five-minutes.svg');
 const home = mkdtempSync(join(tmpdir(), 'quire-recording-'));
@@ -38,7 +34,7 @@ try {
     nowMs += TYPED_MS;
     const settings = { HOME: home, QUIRE_URL: quire.origin, QUIRE_API_KEY: quire.apiKey };
     const { pieces, endMs } = await record(command, ROOT, settings);
-    for (const { atMs, text } of pieces) screen.write(wrapLines(text), nowMs + atMs);
+    for (const { atMs, text } of pieces) screen.write(text, nowMs + atMs);
     nowMs += endMs;
     screen.write('\n', nowMs);
   }
