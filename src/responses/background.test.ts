@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
 import { withDeadline } from '../../test/deadline.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { chatPromptOf, playTurns, says } from '../../test/response-turns.ts';
@@ -10,10 +11,12 @@ import { type Call, serviceCaller } from '../lib/caller.ts';
 import { startBackground } from './background.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { findResponse } from './find-response.ts';
+import { findStoredItem } from './previous-response.ts';
 import { purgeResponses } from './purge-responses.ts';
 import { RUN_RESPONSE, runBackground } from './run-background.ts';
 import { ResponseResource } from './schema.ts';
 import { beginResponseRun, selectResponseEvents } from './store.ts';
+import { responses } from './tables.ts';
 
 const body = { model: 'general-8b', input: 'Is it warm?', background: true };
 
@@ -142,6 +145,10 @@ describe('background responses', () => {
     const before = (await get(id)).json;
     assert.deepEqual([before.status, before.output[0].content[0].text], ['in_progress', 'It is ']);
     assert.deepEqual([before.usage, before.completed_at], [null, null]);
+    const next = await api.send('POST', '/v1/responses', {
+      body: { ...body, background: false, previous_response_id: id },
+    });
+    assertError(next, 400, 'invalid_value', 'previous_response_id');
     stop.abort(new Error('the process stops'));
     await assert.rejects(first, /the process stops/);
     playTurns(api.engine, says('It is cold.'));
@@ -193,6 +200,17 @@ describe('background responses', () => {
     assertError(await get(id), 404, 'response_not_found', 'response_id');
   });
 
+  it('ends as failed when it has interrupted 20 runs', async () => {
+    gate = Promise.withResolvers();
+    playTurns(api.engine, says('It is cold.'));
+    const { id } = await create();
+    await api.db.sql.update(responses).set({ attempts: 20 }).where(eq(responses.id, id));
+    gate.resolve();
+    const last = (await follow(id)).at(-1);
+    assert.ok(last?.type === 'response.failed');
+    assert.deepEqual([last.response.error?.code, api.engine.calls.length], ['server_error', 0]);
+  });
+
   it('ends as failed when the model cannot be called', async () => {
     playTurns(api.engine);
     api.engine.play(() => {
@@ -222,13 +240,18 @@ describe('background responses', () => {
 
   it('expire after exactly 24 hours, and are purged', async () => {
     playTurns(api.engine, says('Hi.'));
-    const { id, created_at } = await create({ background: false });
+    const { id, created_at, output } = await create({ background: false });
     const end = (created_at + 24 * 60 * 60) * 1000;
     const organizationId = await ownOrganization();
     const caller = serviceCaller(organizationId, 'key_test');
     const at = (now: number) => findResponse({ db: api.db, now: () => now }, { caller } as Call, id);
     assert.equal((await at(end - 1)).id, id);
     await assert.rejects(at(end), /There is no response/);
+    const item = (now: number) => findStoredItem({ db: api.db, now: () => now }, { caller } as Call, output[0].id);
+    assert.equal((await item(end - 1))?.length, 1);
+    assert.equal(await item(end), null);
+    await purgeResponses({ db: api.db, now: () => end - 1 });
+    assert.equal((await get(id)).status, 200, 'not purged before');
     await purgeResponses({ db: api.db, now: () => end });
     assert.equal((await get(id)).status, 404);
   });

@@ -150,6 +150,12 @@ describe('file_search in POST /v1/responses', () => {
     const { properties } = prompt.tools[0]!.function.parameters as { properties: { query: { enum: string[] } } };
     assert.deepEqual(properties.query.enum, ['When is the library open?']);
     assert.equal(chatPromptOf(api.engine.calls[1]!).toolChoice, 'none');
+    // After the result of a function, it answers.
+    const call = { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'call_1', output: '3' };
+    api.engine.calls.length = 0;
+    await ask({ input: [{ role: 'user', content: 'Warm?' }, call, output] });
+    assert.equal(chatPromptOf(api.engine.calls[0]!).toolChoice, 'auto');
   });
 
   it('an error after the first turn ends the response as failed, with the work done', async () => {
@@ -311,6 +317,16 @@ describe('file_search with rerank', () => {
     const statuses = json.output.slice(0, 17).map(({ status }: { status: string }) => status);
     assert.deepEqual(statuses, [...Array(16).fill('completed'), 'incomplete']);
     assert.equal(json.status, 'completed');
+  });
+
+  it('403 before the first model call for a key that may not use the reranker', async () => {
+    const { key } = await api.makeKey({ models: ['general-8b', 'embed-large-en-v1.5'] });
+    playTurns(api.engine, says('Yes.'));
+    const file_search = { knowledge_base_ids: bases, rerank: true };
+    const body = { model: 'general-8b', input: 'What?', tools: [{ type: 'file_search', file_search }] };
+    const answer = await api.send('POST', '/v1/responses', { body, key });
+    assertError(answer, 403, 'insufficient_scope', 'tools.0.file_search.rerank_model');
+    assert.equal(api.engine.calls.length, 0);
   });
 
   it('goes on without results while the reranker is away', async () => {
