@@ -15,7 +15,7 @@ export interface AnswerThresholds {
  */
 const DEFAULT: AnswerThresholds = {
   sentence: 0.35,
-  section: { headed: { answer: 0.1, close: 0.02 }, unheaded: { answer: 0.15, close: 0.1 } },
+  section: { headed: { answer: 0.1, close: 0.02 }, unheaded: { answer: 0.2, close: 0.1 } },
 };
 /** Most syllables of Vietnamese are frequent words of their own, and Thai is compared by pairs of characters: chance matches are usual. */
 const VIETNAMESE: AnswerThresholds = {
