@@ -138,6 +138,11 @@ describe('a data source of the type google_drive', () => {
       'a new drive leads to a listing',
     );
     drive.driveIds.pop();
+
+    const everything = { config: { folder_ids: null, include_shared_drives: false } };
+    assert.equal((await api.send('PATCH', source.path, { body: everything })).status, 200);
+    await source.sync();
+    assert.ok((await listed()).includes('far.txt'), 'another selection leads to a listing');
   });
 
   it('fails without deletions when a named folder is gone; 400 for one at creation', async () => {

@@ -77,6 +77,7 @@ describe('a data source of the type notion', () => {
     assert.deepEqual([source.first.status, source.first.documents_processed], ['completed', 4]);
     const [home] = await source.find('nested basalt');
     assert.equal(home.document_name, 'Home');
+    assert.equal(home.text.split('Synced salmon').length, 2, 'a block that contains itself is read once');
     for (const part of [
       'Rocks',
       '- More on granite',
@@ -127,6 +128,10 @@ describe('a data source of the type notion', () => {
     const source = await create(body({ page_ids: [notionId('4')] }));
     change('4', { last_edited_time: new Date().toISOString() });
     assert.deepEqual(counts(await source.sync()), [0, 1, 0, 0]);
+    const { now } = api.deps;
+    api.deps.now = () => Date.now() + 180_000;
+    assert.deepEqual(counts(await source.sync()), [0, 1, 0, 0], 'after the precision, once more');
+    api.deps.now = now;
     change('4', { last_edited_time: '2026-01-03T00:00:00.000Z' });
     assert.deepEqual(counts(await source.sync()), [0, 1, 0, 0]);
     assert.deepEqual(counts(await source.sync()), [0, 0, 0, 1]);
