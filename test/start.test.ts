@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   constants,
   copyFileSync,
@@ -10,6 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -143,6 +145,25 @@ describe('quire', () => {
     }
     assert.equal((await quire(['models', 'list'], settings)).code, 0);
     assert.equal(existsSync(join(folder, 'none')), false);
+  });
+
+  it('ends without an error when the reader of a pipe has ended', async () => {
+    const frame = `data: ${JSON.stringify({ choices: [{ delta: { content: 'Word '.repeat(2_000) } }] })}\n\n`;
+    const service = createHttpServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${frame.repeat(100)}data: [DONE]\n\n`);
+    }).listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const QUIRE_URL = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const env = { PATH: process.env['PATH'] ?? '', QUIRE_URL, QUIRE_API_KEY: 'quire-sk-x' };
+    const child = spawn(process.execPath, [START, 'ask', 'hello'], { cwd: folder, env });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    service.close();
+    assert.deepEqual([code, stderr], [0, '']);
   });
 
   it('reports too little memory in one sentence with the minimum', async () => {

@@ -3,6 +3,15 @@ export function printResult(options: { json?: boolean }, result: unknown, render
   console.log(options.json === true ? JSON.stringify(result, null, 2) : renderText());
 }
 
+/** Ends the process when the reader of a pipe has ended, such as `head`: an `EPIPE` is no failure of the command. */
+export function exitWhenPipeCloses(): void {
+  if (process.stdout.listenerCount('error') > 0) return;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+}
+
 /** Aligns rows in columns. The first row is the header. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const columns = rows[0]?.length ?? 0;

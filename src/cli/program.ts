@@ -1,5 +1,6 @@
 import { VERSION } from '../version.ts';
 import { CliCommand, rejectBlankValues } from './command.ts';
+import { exitWhenPipeCloses } from './output.ts';
 
 /** A command or group of commands in `quire --help`. Its module is imported only when it is called, which keeps every start fast. */
 interface CommandEntry {
@@ -94,6 +95,9 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   ],
 };
 
+/** Commands that outlive the terminal that started them. */
+const LONG_RUNNING: ReadonlySet<string> = new Set(['serve', 'worker']);
+
 const FOOTER = `
 Environment:
   QUIRE_URL         Address of the service (default: the service of the data folder, then http://127.0.0.1:8080).
@@ -115,7 +119,10 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     .description('Language-model inference, retrieval and knowledge bases in one service.')
     .version(VERSION, '-v, --version', 'Print the version.')
     .addHelpText('after', FOOTER)
-    .hook('preAction', (_program, command) => rejectBlankValues(command));
+    .hook('preAction', (_program, command) => {
+      rejectBlankValues(command);
+      if (!LONG_RUNNING.has(command.name())) exitWhenPipeCloses();
+    });
   for (const [group, entries] of Object.entries(COMMANDS)) {
     for (const { name, summary, load } of entries) {
       const command = words[0] === name ? await load() : new CliCommand(name);
