@@ -22,6 +22,9 @@ const COMMANDS = [
 const PAUSE_MS = 1500;
 const TYPED_MS = 500;
 
+/** npx erases its progress with other controls of the same effect. */
+const plainControls = (text: string) => text.replaceAll('\u001b[1G', '\r').replaceAll('\u001b[0K', '\u001b[K');
+
 const file = process.argv[2] ?? join(ROOT, 'docs/images/five-minutes.svg');
 const home = mkdtempSync(join(tmpdir(), 'quire-recording-'));
 const quire = await startQuire();
@@ -32,9 +35,15 @@ try {
     nowMs += PAUSE_MS;
     screen.prompt(`$ ${command}`, nowMs);
     nowMs += TYPED_MS;
-    const settings = { HOME: home, QUIRE_URL: quire.origin, QUIRE_API_KEY: quire.apiKey };
+    const settings = {
+      HOME: home,
+      npm_config_progress: 'false',
+      npm_config_update_notifier: 'false',
+      QUIRE_URL: quire.origin,
+      QUIRE_API_KEY: quire.apiKey,
+    };
     const { pieces, endMs } = await record(command, ROOT, settings);
-    for (const { atMs, text } of pieces) screen.write(text, nowMs + atMs);
+    for (const { atMs, text } of pieces) screen.write(plainControls(text), nowMs + atMs);
     nowMs += endMs;
     screen.write('\n', nowMs);
   }
