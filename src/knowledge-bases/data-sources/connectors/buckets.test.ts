@@ -142,6 +142,7 @@ describe('a data source of the type gcs', () => {
     google.faults = [googleError(403, 'slow', 'rateLimitExceeded'), { status: 429, headers: { 'retry-after': '0' } }];
     assert.deepEqual(counts(await source.sync()), [0, 1, 2, 1]);
     assert.equal(google.requests.filter((path) => path.includes('alt=media')).length, 1);
+    assert.equal(google.requests.filter((path) => path.includes('/token')).length, 1, 'the job is not retried');
 
     google.isRevoked = true;
     const job = await source.sync();

@@ -139,7 +139,7 @@ describe('a data source of the type google_drive', () => {
     );
     drive.driveIds.pop();
 
-    const everything = { config: { folder_ids: null, include_shared_drives: false } };
+    const everything = { config: { folder_ids: null } };
     assert.equal((await api.send('PATCH', source.path, { body: everything })).status, 200);
     await source.sync();
     assert.ok((await listed()).includes('far.txt'), 'another selection leads to a listing');
