@@ -4,6 +4,7 @@ import { batchRoutes } from './batches/routes.ts';
 import { usageRoutes } from './billing/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
+import { consoleRoutes } from './console/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
 import { fileRoutes } from './files/routes.ts';
@@ -21,17 +22,25 @@ import { documentRoutes } from './knowledge-bases/documents/routes.ts';
 import { ingestionRoutes } from './knowledge-bases/jobs/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
+import type { Caller } from './lib/caller.ts';
+import { MemoryLimitStore } from './limits/memory-store.ts';
+import { signInLimiter } from './limits/sign-in-limiter.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
 import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statistics.ts';
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
+import { findSession } from './users/authenticate-session.ts';
+import { PASSWORD_COST, type PasswordCost } from './users/password.ts';
+import { userRoutes } from './users/routes.ts';
+import { readSessionToken } from './users/session-cookie.ts';
 
 /** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps & {
   bindings: AdminDeps['bindings'];
-  authenticate: Authenticate;
+  /** Resolves the caller of an `Authorization` header; throws 401. */
+  authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
   limiter: RateLimiter;
   promptCache: PromptCacheStatistics;
   /** Makes this process read a key, or the keys of an organization, again. */
@@ -39,6 +48,10 @@ export type AppDeps = Deps & {
   modelsPull?: () => ModelsPull | null;
   /** Traces requests; absent unless telemetry is exported. */
   telemetry?: { traceRequests(app: App): void } | null;
+  /** Folder of the built console; absent: no console. */
+  consoleFolder?: string;
+  /** Cost of password hashes; tests lower it. */
+  passwordCost?: PasswordCost;
 };
 
 /** Time limit for headers and body of a request; exceeded: 408. */
@@ -46,7 +59,8 @@ const REQUEST_TIMEOUT_MS = 300_000;
 
 /** Creates the HTTP application: the list of all routes. */
 export async function createApp(deps: AppDeps, version: string, requestTimeoutMs = REQUEST_TIMEOUT_MS): Promise<App> {
-  const { logger, authenticate, limiter } = deps;
+  const { logger, limiter } = deps;
+  const authenticate = authenticateBy(deps);
   const { bodyLimitBytes, corsOrigins } = deps.config;
   const app = await createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limiter });
 
@@ -55,7 +69,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   replayIdempotentRequests(app, deps);
   await describeApi(app, version);
 
-  healthRoutes(app, { ...deps, version });
+  healthRoutes(app, { ...deps, authenticate, version });
   modelRoutes(app, deps);
   chatRoutes(app, deps);
   completionRoutes(app, deps);
@@ -74,6 +88,19 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps);
+  const limitAttempts = signInLimiter(new MemoryLimitStore());
+  const users = { ...deps, limitAttempts, passwordCost: deps.passwordCost ?? PASSWORD_COST };
+  userRoutes(app, users);
+  await consoleRoutes(app, deps.consoleFolder ?? null);
 
   return app;
+}
+
+/** Authenticates by the `Authorization` header, and without one by the session cookie of the console. */
+function authenticateBy(deps: Pick<AppDeps, 'db' | 'now' | 'authenticateKey'>): Authenticate {
+  return ({ method, headers }) => {
+    const { authorization } = headers;
+    if (authorization !== undefined || readSessionToken(headers) === null) return deps.authenticateKey(authorization);
+    return findSession(deps, method, headers).then((found) => found?.caller ?? deps.authenticateKey(undefined));
+  };
 }

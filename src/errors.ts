@@ -120,6 +120,47 @@ export const contentFiltered = (reasons: readonly string[], policyId: string): A
 export const invalidApiKey = (message: string): ApiError =>
   new ApiError({ status: 401, type: 'authentication_error', code: 'invalid_api_key', message });
 
+/** 401: the session cookie is missing, unknown or expired. */
+export const invalidSession = (): ApiError =>
+  new ApiError({
+    status: 401,
+    type: 'authentication_error',
+    code: 'invalid_session',
+    message: 'You are not signed in, or your session has ended. Sign in again.',
+  });
+
+/** 401: no account has this email and password. */
+export const invalidCredentials = (param: string | null = null): ApiError =>
+  new ApiError({
+    status: 401,
+    type: 'authentication_error',
+    code: 'invalid_credentials',
+    message: param === null ? 'The email or the password is wrong.' : `'${param}' is wrong.`,
+    param,
+  });
+
+/** 400: the invitation is unknown, used, withdrawn or expired. */
+export const invalidInvitation = (): ApiError =>
+  badRequest('invalid_invitation', 'This invitation was used, withdrawn or has expired. Ask for a new link.', 'token');
+
+/** 403: the request comes from a page of another origin. */
+export const crossSiteRequest = (): ApiError =>
+  new ApiError({
+    status: 403,
+    type: 'permission_error',
+    code: 'cross_site_request',
+    message: 'Requests with a session cookie must come from the console itself.',
+  });
+
+/** 403: viewers may only read. */
+export const readOnlyRole = (): ApiError =>
+  new ApiError({
+    status: 403,
+    type: 'permission_error',
+    code: 'insufficient_role',
+    message: "Your role 'viewer' may only read.",
+  });
+
 /** 402: the credits of the organization, or the budget of the key, do not cover the call. */
 export const insufficientCredits = (message: string): ApiError =>
   new ApiError({ status: 402, type: 'billing_error', code: 'insufficient_credits', message });

@@ -93,6 +93,8 @@ export interface TestApiOptions {
   rateLimits?: string;
   /** Clock of the rate limits. */
   limitClock?: () => number;
+  /** Folder of a built console; none unless given. */
+  consoleFolder?: string;
   /** Additional routes, registered before the API listens. */
   extend?: (app: App) => void;
 }
@@ -109,6 +111,16 @@ export function useApi(options: TestApiOptions = {}): TestApi {
   after(() => close());
   return api;
 }
+
+/** Hashes of passwords would take most of the time of their tests. */
+const CHEAP_PASSWORDS = { N: 16, r: 1, p: 1 };
+
+/** How callers are authenticated, and the console. */
+const consoleDeps = (authenticator: Authenticator, { consoleFolder }: TestApiOptions) => ({
+  authenticateKey: (header: string | undefined) => authenticator.authenticate(header),
+  passwordCost: CHEAP_PASSWORDS,
+  ...(consoleFolder !== undefined && { consoleFolder }),
+});
 
 /** Starts the API; the caller closes it. */
 export async function startApi(options: TestApiOptions = {}): Promise<{ api: TestApi; close(): Promise<void> }> {
@@ -145,12 +157,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     scoreTexts,
     now: Date.now,
   };
-  const authenticate = (header: string | undefined) => authenticator.authenticate(header);
   const evictKeys = (id: string) => [authenticator.evict(id), billing.evictLimits(id)];
   const limiter = createLimiter(deps, options);
-  const bindings = unchangedBindings(models);
-  const appDeps = { ...deps, authenticate, limiter, promptCache, evictKeys, bindings };
-  const app = await createApp(appDeps, '0.0.0', options.requestTimeoutMs);
+  const appDeps = { ...deps, ...consoleDeps(authenticator, options), limiter, promptCache, evictKeys };
+  const app = await createApp({ ...appDeps, bindings: unchangedBindings(models) }, '0.0.0', options.requestTimeoutMs);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

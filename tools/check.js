@@ -14,6 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Scripts run by this Node, by name. Called as files, because `npx` takes longer to start than some of the steps. */
 const STEPS = {
   types: ['node_modules/typescript/bin/tsc', '--noEmit'],
+  'console types': ['console/node_modules/typescript/bin/tsc', '-p', 'console'],
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   architecture: ['--test', 'test/architecture.test.ts'],
   'generated files': ['tools/generate.ts', '--check'],

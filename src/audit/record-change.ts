@@ -26,6 +26,12 @@ export const AUDIT_ACTIONS = [
   'data_source.updated',
   'data_source.deleted',
   'model_binding.updated',
+  'invitation.created',
+  'invitation.deleted',
+  'member.added',
+  'member.updated',
+  'member.removed',
+  'user.password_changed',
 ] as const;
 
 /** One of `AUDIT_ACTIONS`. */
@@ -33,7 +39,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Who makes a change, and from where. */
 export interface Actor {
-  /** The id of a key, `cli` or `service`. */
+  /** The id of a key or user, `cli` or `service`. */
   id: string;
   /** Address of the socket; null for commands and the service. */
   address: string | null;

@@ -1,6 +1,7 @@
 import { bootstrapAccounts } from '../accounts/bootstrap.ts';
 import { type Booted, boot } from '../boot/boot.ts';
 import { type Config, loadConfig } from '../config.ts';
+import { CONSOLE_FOLDER, isConsoleBuilt } from '../console/routes.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { warnOfDeadUpstreams } from '../health/check-health.ts';
 import { drain } from '../http/drain.ts';
@@ -10,6 +11,7 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { InitialPull } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
+import { createSetupInvitation } from '../users/setup-invitation.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, SERVICE_INFO, type ServiceInfo } from './command-client.ts';
@@ -91,16 +93,19 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
     (worker) => worker.stop(),
   );
   const { limiter, promptCache, telemetry } = started;
-  const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
+  const authenticateKey = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull?.status ?? null;
+  const served = { ...deps, authenticateKey, limiter, promptCache, bindings, evictKeys, modelsPull, telemetry };
   const app = await lifecycle.start(
     'api',
-    () => serveApi(config, { ...deps, authenticate, limiter, promptCache, bindings, evictKeys, modelsPull, telemetry }),
+    () => serveApi(config, { ...served, consoleFolder: CONSOLE_FOLDER }),
     (listening) => drain(listening, logger, DRAIN_BOUNDS),
   );
   service.url = baseUrl(config.host, app);
   const key = await bootstrapAccounts(deps, config.bootstrapApiKey);
   const isKnown = key?.secret == null && config.bootstrapApiKey !== null;
+  const setupToken = isConsoleBuilt() ? await createSetupInvitation(deps) : null;
+  if (setupToken !== null) output.showSetup(service.url, setupToken);
   output.showReady(service.url, isKnown ? null : key);
   void warnOfDeadUpstreams(deps);
   return started;

@@ -58,6 +58,19 @@ export class StartOutput {
     this.#print(this.#style('bold', `Quire is ready at ${url} (API documentation: ${url}/docs)`));
   }
 
+  /** Shows the link that creates the first account of the console. */
+  showSetup(url: string, token: string): void {
+    this.#print(
+      [
+        '',
+        'Create the first account of the console with this link (it works once):',
+        '',
+        `  ${url}/join#${token}`,
+        '',
+      ].join('\n'),
+    );
+  }
+
   /** Shows that every component has stopped. */
   showStopped(): void {
     this.#print('Quire has stopped.');

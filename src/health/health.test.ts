@@ -116,11 +116,6 @@ describe('the API description', () => {
     }
   });
 
-  it('GET / redirects to /docs', async () => {
-    const { status, headers } = await fetch(`${api.url}/`, { redirect: 'manual' });
-    assert.deepEqual([status, headers.get('location')], [302, '/docs']);
-  });
-
   it('GET /docs is a page with our name and logo that needs no key and keeps the key of its user', async () => {
     const { status, text, headers } = await api.send('GET', '/docs/', { key: null });
     assert.equal(status, 200);

@@ -91,7 +91,7 @@ export function healthRoutes(
       config: open,
     },
     async (request, reply) => {
-      if (!isLocal(request)) requireScope(await deps.authenticate(request.headers.authorization), 'admin');
+      if (!isLocal(request)) requireScope(await deps.authenticate(request), 'admin');
       return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
     },
   );

@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { insufficientScope } from '../errors.ts';
 import type { Call, Caller, Scope } from '../lib/caller.ts';
 
@@ -21,8 +22,14 @@ declare module 'fastify' {
   }
 }
 
-/** Resolves the caller of an `Authorization` header; throws 401. Synchronous when the key is cached. */
-export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
+/** What authentication reads of a request. */
+export interface AuthenticatedRequest {
+  method: string;
+  headers: IncomingHttpHeaders;
+}
+
+/** Resolves the caller behind an API key or a console session; throws 401. Synchronous when the key is cached. */
+export type Authenticate = (request: AuthenticatedRequest) => Caller | Promise<Caller>;
 
 /** Throws 403 `insufficient_scope` unless the key has the scope. `admin` includes `keys`: it manages the keys of all organizations. */
 export function requireScope(caller: Caller, scope: Scope, param: string | null = null): void {

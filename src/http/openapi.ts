@@ -59,7 +59,7 @@ const LOGO = new URL('./assets/logo.svg', import.meta.url);
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
-/** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`, to which `/` redirects. */
+/** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
 export async function describeApi(app: App, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -107,9 +107,5 @@ export async function describeApi(app: App, version: string): Promise<void> {
       },
     },
   });
-  // Until the console exists.
-  app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
-    reply.redirect(DOCS_PATH),
-  );
   app.get('/openapi.json', { schema: { hide: true }, config: { scope: 'public' } }, async () => app.swagger());
 }

@@ -39,7 +39,7 @@ describe('request bodies', () => {
       corsOrigins: null,
       requestTimeoutMs: 60_000,
       // Asynchronous, like a database lookup of the key.
-      authenticate: async (header) => {
+      authenticate: async ({ headers: { authorization: header } }) => {
         await new Promise((resolve) => setTimeout(resolve, 5));
         if (header !== KEY.authorization) throw invalidApiKey('no');
         return serviceCaller('org', 'key');

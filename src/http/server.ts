@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { ApiError, missingField } from '../errors.ts';
+import { ApiError, missingField, readOnlyRole } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { App } from './app.ts';
@@ -55,6 +55,9 @@ const EXPOSED_HEADERS = [
 
 /** Methods of all routes; the plugin allows only GET, HEAD and POST by default. */
 const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Methods that the role `viewer` may use. */
+const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** Cache lifetime of a CORS preflight. */
 const PREFLIGHT_SECONDS = 600;
@@ -200,7 +203,9 @@ function admitRequests(app: App, options: ServerOptions): void {
     request.reply = reply;
     const requireRouteScope = () => {
       const { scope } = request.routeOptions.config;
-      if (request.caller !== null && scope !== undefined && scope !== 'public') requireScope(request.caller, scope);
+      if (request.caller === null) return;
+      if (scope !== undefined && scope !== 'public') requireScope(request.caller, scope);
+      if (request.caller.role === 'viewer' && !READING_METHODS.has(request.method)) throw readOnlyRole();
     };
     const onAuthenticated = (caller: FastifyRequest['caller']): undefined | Promise<void> => {
       request.caller = caller;
@@ -216,7 +221,7 @@ function admitRequests(app: App, options: ServerOptions): void {
     try {
       if (isStopping) throw stopping();
       const isPublic = request.is404 || request.routeOptions.config.scope === 'public';
-      const caller = isPublic ? null : authenticate(request.headers.authorization);
+      const caller = isPublic ? null : authenticate(request);
       const admitted = caller instanceof Promise ? caller.then(onAuthenticated) : onAuthenticated(caller);
       if (admitted === undefined) done();
       else admitted.then(() => done(), onRejected);

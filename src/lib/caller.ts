@@ -7,6 +7,12 @@ export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys', 
 /** One of `SCOPES`. */
 export type Scope = (typeof SCOPES)[number];
 
+/** Roles of users in an organization, most rights first. */
+export const USER_ROLES = ['owner', 'developer', 'viewer'] as const;
+
+/** One of `USER_ROLES`. */
+export type UserRole = (typeof USER_ROLES)[number];
+
 /** The organization created by the first start; commands use it when no organization is given. */
 export const DEFAULT_ORGANIZATION = 'default';
 
@@ -30,6 +36,7 @@ export interface KeyBudget {
 /** The authenticated identity of a request. */
 export interface Caller {
   organizationId: string;
+  /** The id of the key, or of the user of a console session. */
   keyId: string;
   scopes: ReadonlySet<Scope>;
   /** Model ids that the key may use; null: all. */
@@ -40,6 +47,8 @@ export interface Caller {
   organizationLimits: RateLimits | null;
   /** Null: unlimited. */
   budget: KeyBudget | null;
+  /** Role of the user of a console session, whose id is `keyId`; absent for keys. Viewers may only read. */
+  role?: UserRole;
 }
 
 /** A caller with all scopes and no limits: a job of the service, which works for the organization that created it. */

@@ -28,6 +28,8 @@ export const ID_PREFIXES = {
   process: 'proc_',
   creditTransaction: 'ctx_',
   auditEvent: 'audit_',
+  user: 'user_',
+  invitation: 'inv_',
 } as const;
 
 /** A kind of resource with ids. */

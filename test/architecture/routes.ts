@@ -3,8 +3,8 @@ import { type Checker, isTest, nodeName, type Source, violationAt, walk } from '
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'all']);
 const NEEDED = ['summary', 'tags', 'response'] as const;
-/** The file that serves the API description; its routes may be hidden from it. */
-const DESCRIBER = 'src/http/openapi.ts';
+/** Files that serve the API description and the console; their routes may be hidden from the description. */
+const PAGE_ROUTES: ReadonlySet<string> = new Set(['src/http/openapi.ts', 'src/console/routes.ts']);
 
 /** Requires a schema with summary, tags and response on every route. */
 export const checkRoutes: Checker = (source) => {
@@ -14,7 +14,7 @@ export const checkRoutes: Checker = (source) => {
     const route = parseRoute(node);
     if (route === null) return;
     const schema = property(route.options, 'schema');
-    if (source.path === DESCRIBER && property(schema, 'hide') !== null) return;
+    if (PAGE_ROUTES.has(source.path) && property(schema, 'hide') !== null) return;
     const missing = schema === null ? ['schema'] : missingFields(source, schema);
     if (missing.length > 0) found.push(violationAt(source, node.start, `${route.name} has no ${missing.join(', ')}`));
   });
@@ -35,8 +35,8 @@ function parseRoute(node: Node): { name: string; options: Node | undefined } | n
 
 function missingFields(source: Source, schema: Node): string[] {
   const missing = NEEDED.filter((name) => property(schema, name) === null);
-  const hides = property(schema, 'hide') !== null && source.path !== DESCRIBER;
-  return [...missing, ...(hides ? [`place in the description (hide is for ${DESCRIBER})`] : [])];
+  const hides = property(schema, 'hide') !== null && !PAGE_ROUTES.has(source.path);
+  return [...missing, ...(hides ? [`place in the description (hide is for ${[...PAGE_ROUTES].join(' and ')})`] : [])];
 }
 
 /** Returns the value of a property of an object literal. */

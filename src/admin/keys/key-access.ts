@@ -6,12 +6,19 @@ import { type Caller, OPERATOR } from '../../lib/caller.ts';
 import { isId } from '../../lib/ids.ts';
 import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
 
-/** Who manages keys: the operator and keys with the scope `admin` without bounds, keys with the scope `keys` within their own rights. */
-export type Manager = { isAdmin: true } | { isAdmin: false; own: ApiKeyRow };
+/** Who manages keys: the operator and keys with the scope `admin` without bounds, keys and users with the scope `keys` within their own rights. */
+export type Manager = { isAdmin: true } | { isAdmin: false; own: ManagerRights };
+
+/** What a manager may pass on. */
+export type ManagerRights = Pick<ApiKeyRow, 'scopes' | 'models' | 'limits' | 'budget' | 'expiresAt'>;
+
+const UNRESTRICTED = { models: null, limits: null, budget: null, expiresAt: null };
 
 /** The manager behind a request. The rights of its key are read again: they may have been reduced a moment ago. */
 export async function loadManager(sql: Sql, caller: Caller): Promise<Manager> {
   if (caller.scopes.has('admin')) return { isAdmin: true };
+  // The rights of a user were read for this request.
+  if (caller.role !== undefined) return { isAdmin: false, own: { ...UNRESTRICTED, scopes: [...caller.scopes] } };
   const own = await selectApiKey(sql, caller.keyId);
   if (own === null || own.revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
   return { isAdmin: false, own };

@@ -1,0 +1,42 @@
+/**
+ * Builds the console into `console/dist`: API types from docs/openapi.json, the Vite build, and precompressed copies of each file.
+ * `npm ci` runs it (`prepare`). Without development dependencies, as in `npm ci --omit=dev`, it does nothing: images copy the build.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+/** Smaller files gain less than a packet. */
+const MIN_COMPRESSED_BYTES = 1_024;
+
+const findBin = (path) =>
+  [FOLDER, join(FOLDER, '..')].map((root) => join(root, 'node_modules', path)).find((file) => existsSync(file));
+
+const vite = findBin('vite/bin/vite.js');
+const openapi = findBin('openapi-typescript/bin/cli.js');
+if (vite === undefined || openapi === undefined) {
+  console.log('The console is not built: its development dependencies are not installed.');
+  process.exit(0);
+}
+
+run(openapi, '../docs/openapi.json', '--output', 'src/api/schema.d.ts', '--default-non-nullable=false');
+if (!process.argv.includes('--types')) {
+  run(vite, 'build', '--logLevel', 'warn');
+  for (const file of globSync('dist/**/*.{js,css,html,svg}', { cwd: FOLDER })) compress(join(FOLDER, file));
+}
+
+function run(script, ...args) {
+  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: FOLDER, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function compress(file) {
+  const content = readFileSync(file);
+  if (content.length < MIN_COMPRESSED_BYTES) return;
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  writeFileSync(`${file}.br`, brotliCompressSync(content, { params: quality }));
+  writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+}

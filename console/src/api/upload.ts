@@ -1,0 +1,45 @@
+import { ApiFailure, networkFailure } from './client.ts';
+import type { paths } from './schema.d.ts';
+
+/** An uploaded file. */
+export type UploadedFile = paths['/v1/files']['post']['responses'][200]['content']['application/json'];
+export type FilePurpose = UploadedFile['purpose'];
+
+/**
+ * Uploads a file with progress, which `fetch` does not report. `onProgress` receives a share from 0 to 1. Throws `ApiFailure`.
+ */
+export function uploadFile(
+  file: File,
+  purpose: FilePurpose,
+  onProgress: (share: number) => void,
+): Promise<UploadedFile> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', '/v1/files');
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
+    request.onerror = () => reject(networkFailure());
+    request.onload = () => {
+      const body = parseJson(request.responseText);
+      if (request.status === 200) resolve(body as UploadedFile);
+      else reject(failure(request, body));
+    };
+    const form = new FormData();
+    form.append('purpose', purpose);
+    form.append('file', file, file.name);
+    request.send(form);
+  });
+}
+
+function failure(request: XMLHttpRequest, body: unknown): ApiFailure {
+  const fallback = { message: `The service responded with ${request.status}.`, code: 'unknown', param: null };
+  const error = (body as { error?: typeof fallback } | null)?.error ?? fallback;
+  return new ApiFailure(request.status, error, request.getResponseHeader('x-request-id'));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

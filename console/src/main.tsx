@@ -1,0 +1,47 @@
+import '@mantine/core/styles.css';
+import './console.css';
+import { MantineProvider } from '@mantine/core';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ApiFailure } from './api/client.ts';
+import { sessionQuery } from './api/session.ts';
+import { LanguageProvider } from './messages/index.tsx';
+import { createConsoleRouter } from './router.tsx';
+import { theme } from './theme.ts';
+
+const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      const isSessionQuery = query.queryKey[0] === sessionQuery.queryKey[0];
+      // The session has ended in the middle of the work: the session query leads to the sign-in.
+      if (error instanceof ApiFailure && error.status === 401 && !isSessionQuery) {
+        void queryClient.invalidateQueries(sessionQuery).then(() => router.invalidate());
+      }
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // Errors of the request do not go away by themselves.
+      retry: (failures, error) =>
+        failures < 2 && (!(error instanceof ApiFailure) || error.status === 0 || error.status >= 500),
+    },
+  },
+});
+const router = createConsoleRouter(queryClient);
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('index.html has no #root');
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto">
+      <LanguageProvider>
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </LanguageProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

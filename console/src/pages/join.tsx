@@ -1,0 +1,79 @@
+import { Alert, Button, PasswordInput, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import { sessionQuery } from '../api/session.ts';
+import { ErrorState } from '../components/states.tsx';
+import { useMessages } from '../messages/index.tsx';
+import { EntryForm } from './sign-in.tsx';
+
+/** Reads the token after `#`, which browsers send to no server, and removes it from the address and the history. */
+function takeToken(): string | null {
+  const token = location.hash.slice(1);
+  if (token !== '') history.replaceState(null, '', location.pathname);
+  return token === '' ? null : token;
+}
+
+const tokenOfPage = takeToken();
+
+/** Accepts an invitation: the first account, or another one. */
+export function JoinPage() {
+  const { join, signIn } = useMessages();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [token] = useState(() => takeToken() ?? tokenOfPage);
+  const [fields, setFields] = useState({ email: '', name: '', password: '' });
+  const set = (field: keyof typeof fields) => (event: React.ChangeEvent<HTMLInputElement>) =>
+    setFields({ ...fields, [field]: event.currentTarget.value });
+  const mutation = useMutation({
+    mutationFn: () => body(api.POST('/v1/invitations/accept', { body: { token: token ?? '', ...fields } })),
+    onSuccess: async (session) => {
+      queryClient.clear();
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      await navigate({ to: '/' });
+    },
+  });
+  return (
+    <EntryForm title={join.title} onSubmit={() => mutation.mutate()}>
+      {token === null ? (
+        <Alert color="orange">{join.missing}</Alert>
+      ) : (
+        <>
+          <Text c="dimmed" size="sm">
+            {join.intro}
+          </Text>
+          <TextInput
+            label={signIn.email}
+            type="email"
+            autoComplete="username"
+            required
+            value={fields.email}
+            onChange={set('email')}
+          />
+          <TextInput
+            label={join.name}
+            autoComplete="name"
+            required
+            maxLength={100}
+            value={fields.name}
+            onChange={set('name')}
+          />
+          <PasswordInput
+            label={signIn.password}
+            description={join.passwordHint}
+            autoComplete="new-password"
+            required
+            minLength={10}
+            value={fields.password}
+            onChange={set('password')}
+          />
+          {mutation.isError && <ErrorState error={mutation.error} />}
+          <Button type="submit" loading={mutation.isPending}>
+            {join.submit}
+          </Button>
+        </>
+      )}
+    </EntryForm>
+  );
+}

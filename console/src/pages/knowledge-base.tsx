@@ -1,0 +1,257 @@
+import { Anchor, Button, Group, Tabs, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { api, body } from '../api/client.ts';
+import { useMayWrite } from '../api/session.ts';
+import { ConfirmButton } from '../components/confirm.tsx';
+import { useFormat } from '../components/format.ts';
+import { Page } from '../components/page.tsx';
+import { type ItemOf, ResourceTable } from '../components/resource-table.tsx';
+import { ErrorState, LoadingState } from '../components/states.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
+import { SearchTest } from './knowledge-base-search.tsx';
+import { UploadDocuments } from './knowledge-base-upload.tsx';
+
+const readDocuments = (kbId: string, after: string | undefined) =>
+  body(
+    api.GET('/v1/knowledge-bases/{kb_id}/documents', {
+      params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
+    }),
+  );
+const readSources = (kbId: string, after: string | undefined) =>
+  body(
+    api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
+      params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
+    }),
+  );
+const readJobs = (kbId: string, after: string | undefined) =>
+  body(
+    api.GET('/v1/knowledge-bases/{kb_id}/ingestion-jobs', {
+      params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
+    }),
+  );
+
+type Document = ItemOf<typeof readDocuments>;
+type DataSource = ItemOf<typeof readSources>;
+type Job = ItemOf<typeof readJobs>;
+
+const route = getRouteApi('/shell/knowledge-bases/$kbId');
+/** Interval of reads while jobs run. */
+const REFRESH_MS = 2_000;
+
+/** A knowledge base: documents, data sources, jobs, and a search test. */
+export function KnowledgeBasePage() {
+  const { kb } = useMessages();
+  const { kbId } = route.useParams();
+  const mayWrite = useMayWrite();
+  const format = useFormat();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const base = useQuery({
+    queryKey: ['knowledge-base', kbId],
+    queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } })),
+    refetchInterval: 2 * REFRESH_MS,
+  });
+  if (base.isPending) return <LoadingState />;
+  if (base.isError) return <ErrorState error={base.error} onRetry={() => void base.refetch()} />;
+  const { name, description, document_count: documents, chunk_count: chunks } = base.data;
+  const counts = { name, documents: format.number(documents), chunks: format.number(chunks) };
+  return (
+    <Page
+      title={name}
+      intro={description}
+      action={
+        <Group>
+          <Button component={Link} to="/playground" search={{ kb: kbId } as never} variant="default">
+            {kb.ask}
+          </Button>
+          {mayWrite && (
+            <ConfirmButton
+              label={kb.delete}
+              title={kb.delete}
+              text={fill(kb.deleteText, counts)}
+              action={async () => {
+                await api.DELETE('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } });
+                await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
+                await navigate({ to: '/knowledge-bases' });
+              }}
+            />
+          )}
+        </Group>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {kb.documents}: {counts.documents} · {kb.chunks}: {counts.chunks}
+      </Text>
+      <Tabs defaultValue="documents" keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="documents">{kb.documents}</Tabs.Tab>
+          <Tabs.Tab value="sources">{kb.sources}</Tabs.Tab>
+          <Tabs.Tab value="jobs">{kb.jobs}</Tabs.Tab>
+          <Tabs.Tab value="search">{kb.search}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="documents">
+          {mayWrite && <UploadDocuments kbId={kbId} />}
+          <Documents kbId={kbId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="sources">
+          <DataSources kbId={kbId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="jobs">
+          <Jobs kbId={kbId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="search">
+          <SearchTest kbId={kbId} />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function Documents({ kbId }: { kbId: string }) {
+  const { kb, common } = useMessages();
+  const format = useFormat();
+  return (
+    <ResourceTable<Document>
+      label={kb.documents}
+      queryKey={['documents', kbId]}
+      refreshMs={REFRESH_MS}
+      fetchPage={(after) => readDocuments(kbId, after)}
+      rowKey={(document) => document.id}
+      empty={kb.noDocuments}
+      columns={[
+        {
+          heading: common.name,
+          cell: (document) => (
+            <Anchor
+              component={Link}
+              to="/knowledge-bases/$kbId/documents/$documentId"
+              params={{ kbId, documentId: document.id } as never}
+            >
+              {document.name}
+            </Anchor>
+          ),
+        },
+        { heading: common.status, cell: (document) => <StatusBadge status={document.status} /> },
+        { heading: kb.chunks, cell: (document) => format.number(document.chunk_count), isNumber: true },
+        { heading: common.size, cell: (document) => format.bytes(document.bytes), isNumber: true },
+        {
+          heading: kb.error,
+          cell: (document) => (
+            <Text size="sm" c={document.error === null ? 'dimmed' : 'red'}>
+              {document.error?.message ?? document.warnings.map(({ message }) => message).join(' ')}
+            </Text>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function DataSources({ kbId }: { kbId: string }) {
+  const { kb, common } = useMessages();
+  const format = useFormat();
+  const mayWrite = useMayWrite();
+  const queryClient = useQueryClient();
+  const queryKey = ['data-sources', kbId];
+  const refresh = () => queryClient.invalidateQueries({ queryKey });
+  return (
+    <ResourceTable<DataSource>
+      label={kb.sources}
+      queryKey={queryKey}
+      refreshMs={REFRESH_MS}
+      fetchPage={(after) => readSources(kbId, after)}
+      rowKey={(source) => source.id}
+      empty={kb.noSources}
+      columns={[
+        {
+          heading: common.name,
+          cell: (source) => (
+            <div>
+              <Text fw={500}>{source.name}</Text>
+              <Text size="sm" c="dimmed">
+                {source.type}
+              </Text>
+            </div>
+          ),
+        },
+        { heading: common.status, cell: (source) => <StatusBadge status={source.status} /> },
+        { heading: kb.documents, cell: (source) => format.number(source.document_count), isNumber: true },
+        {
+          heading: kb.lastSync,
+          cell: (source) => (source.last_synced_at === null ? common.never : format.time(source.last_synced_at)),
+        },
+        {
+          heading: kb.error,
+          cell: (source) => (
+            <Text c="red" size="sm">
+              {source.error?.message}
+            </Text>
+          ),
+        },
+        {
+          heading: common.actions,
+          cell: (source) => {
+            const params = { path: { kb_id: kbId, ds_id: source.id } };
+            return (
+              mayWrite && (
+                <Group gap={4} wrap="nowrap">
+                  <ConfirmButton
+                    label={kb.sync}
+                    title={`${kb.sync}: ${source.name}`}
+                    text={source.type}
+                    color="blue"
+                    action={async () => {
+                      await api.POST('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}/sync', { params });
+                      await refresh();
+                    }}
+                  />
+                  <ConfirmButton
+                    label={common.delete}
+                    title={`${common.delete}: ${source.name}`}
+                    text={`${kb.documents}: ${format.number(source.document_count)}`}
+                    action={async () => {
+                      await api.DELETE('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', { params });
+                      await refresh();
+                    }}
+                  />
+                </Group>
+              )
+            );
+          },
+        },
+      ]}
+    />
+  );
+}
+
+function Jobs({ kbId }: { kbId: string }) {
+  const { kb, common } = useMessages();
+  const format = useFormat();
+  return (
+    <ResourceTable<Job>
+      label={kb.jobs}
+      queryKey={['jobs', kbId]}
+      refreshMs={REFRESH_MS}
+      fetchPage={(after) => readJobs(kbId, after)}
+      rowKey={(job) => job.id}
+      empty={kb.noJobs}
+      columns={[
+        { heading: common.created, cell: (job) => format.time(job.created_at) },
+        { heading: common.status, cell: (job) => <StatusBadge status={job.status} /> },
+        { heading: kb.processed, cell: (job) => format.number(job.documents_processed), isNumber: true },
+        { heading: kb.failed, cell: (job) => format.number(job.documents_failed), isNumber: true },
+        { heading: kb.chunks, cell: (job) => format.number(job.chunks_created), isNumber: true },
+        {
+          heading: kb.error,
+          cell: (job) => (
+            <Text c="red" size="sm">
+              {job.error?.message}
+            </Text>
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,214 @@
+import { Badge, Button, Group, Modal, Radio, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
+import { useSession } from '../api/session.ts';
+import { ConfirmButton } from '../components/confirm.tsx';
+import { CopyText } from '../components/copy-text.tsx';
+import { useFormat } from '../components/format.ts';
+import { Page } from '../components/page.tsx';
+import { ResourceTable } from '../components/resource-table.tsx';
+import { ErrorState } from '../components/states.tsx';
+import { useMessages } from '../messages/index.tsx';
+
+type Member = paths['/v1/admin/members']['get']['responses'][200]['content']['application/json']['data'][number];
+type Invitation =
+  paths['/v1/admin/invitations']['get']['responses'][200]['content']['application/json']['data'][number];
+type Role = Member['role'];
+
+const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
+
+/** People of the organization, and open invitations. */
+export function MembersPage() {
+  const { members, common, signIn } = useMessages();
+  const { organization, user } = useSession();
+  const isOwner = organization.role === 'owner';
+  const queryClient = useQueryClient();
+  const [isInviting, setInviting] = useState(false);
+  const membersKey = ['members', organization.id];
+  const invitationsKey = ['invitations', organization.id];
+  const changeRole = useMutation({
+    mutationFn: ({ id, role }: { id: string; role: Role }) =>
+      api.PATCH('/v1/admin/members/{user_id}', { params: { path: { user_id: id } }, body: { role } }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: membersKey }),
+  });
+  return (
+    <Page
+      title={members.title}
+      intro={members.intro}
+      action={isOwner ? <Button onClick={() => setInviting(true)}>{members.invite}</Button> : undefined}
+    >
+      {changeRole.isError && <ErrorState error={changeRole.error} />}
+      <ResourceTable<Member>
+        label={members.title}
+        queryKey={membersKey}
+        fetchPage={(after) => body(api.GET('/v1/admin/members', { params: { query: { after, limit: 50 } } }))}
+        rowKey={(member) => member.id}
+        empty={common.none}
+        columns={[
+          {
+            heading: common.name,
+            cell: (member) => (
+              <Group gap="xs">
+                <Text fw={500}>{member.name}</Text>
+                {member.id === user.id && (
+                  <Badge variant="default" tt="none">
+                    {members.you}
+                  </Badge>
+                )}
+                {member.is_operator && (
+                  <Badge variant="light" tt="none">
+                    {members.operator}
+                  </Badge>
+                )}
+              </Group>
+            ),
+          },
+          { heading: signIn.email, cell: (member) => member.email },
+          {
+            heading: members.role,
+            cell: (member) =>
+              isOwner ? (
+                <Select
+                  aria-label={`${members.role}: ${member.name}`}
+                  size="xs"
+                  w={150}
+                  allowDeselect={false}
+                  value={member.role}
+                  data={ROLES.map((role) => ({ value: role, label: members.roles[role] }))}
+                  onChange={(role) => role !== null && changeRole.mutate({ id: member.id, role: role as Role })}
+                />
+              ) : (
+                members.roles[member.role]
+              ),
+          },
+          {
+            heading: common.actions,
+            cell: (member) =>
+              isOwner &&
+              member.id !== user.id && (
+                <ConfirmButton
+                  label={members.remove}
+                  title={`${members.remove}: ${member.name}`}
+                  text={members.removeText}
+                  action={async () => {
+                    await api.DELETE('/v1/admin/members/{user_id}', { params: { path: { user_id: member.id } } });
+                    await queryClient.invalidateQueries({ queryKey: membersKey });
+                  }}
+                />
+              ),
+          },
+        ]}
+      />
+      {isOwner && <Invitations queryKey={invitationsKey} />}
+      <InviteDialog
+        isOpen={isInviting}
+        onClose={() => {
+          setInviting(false);
+          void queryClient.invalidateQueries({ queryKey: invitationsKey });
+        }}
+      />
+    </Page>
+  );
+}
+
+function Invitations({ queryKey }: { queryKey: readonly string[] }) {
+  const { members, common } = useMessages();
+  const format = useFormat();
+  const queryClient = useQueryClient();
+  return (
+    <Stack>
+      <Title order={2} size="h4">
+        {members.invitations}
+      </Title>
+      <ResourceTable<Invitation>
+        label={members.invitations}
+        queryKey={queryKey}
+        fetchPage={(after) => body(api.GET('/v1/admin/invitations', { params: { query: { after, limit: 50 } } }))}
+        rowKey={(invitation) => invitation.id}
+        empty={<Text c="dimmed">{common.none}</Text>}
+        columns={[
+          { heading: members.note, cell: (invitation) => invitation.note ?? '' },
+          { heading: members.role, cell: (invitation) => members.roles[invitation.role] },
+          { heading: members.expires, cell: (invitation) => format.time(invitation.expires_at) },
+          {
+            heading: common.actions,
+            cell: (invitation) => (
+              <ConfirmButton
+                label={members.withdraw}
+                title={members.withdraw}
+                text={invitation.note ?? ''}
+                action={async () => {
+                  const path = { invitation_id: invitation.id };
+                  await api.DELETE('/v1/admin/invitations/{invitation_id}', { params: { path } });
+                  await queryClient.invalidateQueries({ queryKey });
+                }}
+              />
+            ),
+          },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+function InviteDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+  const { members, common } = useMessages();
+  const [role, setRole] = useState<Role>('developer');
+  const [note, setNote] = useState('');
+  const mutation = useMutation({
+    mutationFn: () => body(api.POST('/v1/admin/invitations', { body: { role, note: note === '' ? null : note } })),
+  });
+  const close = () => {
+    mutation.reset();
+    setNote('');
+    onClose();
+  };
+  return (
+    <Modal opened={isOpen} onClose={close} title={members.inviteTitle} size="lg">
+      {mutation.isSuccess ? (
+        <Stack>
+          <Text>{members.linkText}</Text>
+          <CopyText value={`${location.origin}/join#${mutation.data.token}`} />
+          <Group justify="flex-end">
+            <Button onClick={close}>{common.close}</Button>
+          </Group>
+        </Stack>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            mutation.mutate();
+          }}
+        >
+          <Stack>
+            <TextInput
+              label={members.note}
+              data-autofocus
+              maxLength={100}
+              value={note}
+              onChange={(event) => setNote(event.currentTarget.value)}
+            />
+            <Radio.Group label={members.role} value={role} onChange={(value) => setRole(value as Role)}>
+              <Stack gap="xs" mt="xs">
+                {ROLES.map((each) => (
+                  <Radio key={each} value={each} label={members.roles[each]} description={members.roleHints[each]} />
+                ))}
+              </Stack>
+            </Radio.Group>
+            {mutation.isError && <ErrorState error={mutation.error} />}
+            <Group justify="flex-end">
+              <Button variant="default" onClick={close}>
+                {common.cancel}
+              </Button>
+              <Button type="submit" loading={mutation.isPending}>
+                {members.invite}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      )}
+    </Modal>
+  );
+}

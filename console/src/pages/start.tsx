@@ -1,0 +1,63 @@
+import { Anchor, Button, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { CopyText } from '../components/copy-text.tsx';
+import { Page } from '../components/page.tsx';
+import { useMessages } from '../messages/index.tsx';
+
+/** Three steps to a first answer. */
+export function StartPage() {
+  const { start } = useMessages();
+  const steps = [
+    { title: start.step1, text: start.step1Text, to: '/knowledge-bases' },
+    { title: start.step2, text: start.step2Text, to: '/playground' },
+    { title: start.step3, text: start.step3Text, to: '/keys' },
+  ] as const;
+  return (
+    <Page title={start.title} intro={start.intro}>
+      <SimpleGrid cols={{ base: 1, md: 3 }}>
+        {steps.map(({ title, text, to }, index) => (
+          <Card withBorder key={to} padding="lg">
+            <Stack h="100%" justify="space-between">
+              <div>
+                <Text c="dimmed" fw={700} size="sm">
+                  {index + 1}
+                </Text>
+                <Title order={2} size="h4" mt={4}>
+                  {title}
+                </Title>
+                <Text mt="xs">{text}</Text>
+              </div>
+              <Button
+                component={Link}
+                to={to}
+                variant={index === 0 ? 'filled' : 'default'}
+                aria-label={`${start.open}: ${title}`}
+              >
+                {start.open}
+              </Button>
+            </Stack>
+          </Card>
+        ))}
+      </SimpleGrid>
+      <Stack gap="xs">
+        <Title order={2} size="h4">
+          {start.code}
+        </Title>
+        <CopyText value={clientCode(location.origin)} />
+        <Anchor component={Link} to="/keys">
+          {start.createKey}
+        </Anchor>
+      </Stack>
+    </Page>
+  );
+}
+
+const clientCode = (origin: string): string => `from openai import OpenAI
+
+client = OpenAI(base_url="${origin}/v1", api_key="quire-sk-...")
+answer = client.chat.completions.create(
+    model="general-8b",
+    messages=[{"role": "user", "content": "How do I back up?"}],
+    extra_body={"knowledge_bases": ["kb_..."]},
+)
+print(answer.choices[0].message.content)`;

@@ -1,0 +1,170 @@
+import { Anchor, Stack, Text } from '@mantine/core';
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  Link,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { sessionQuery } from './api/session.ts';
+import { ErrorState, LoadingState } from './components/states.tsx';
+import { Shell } from './layout/shell.tsx';
+import { useMessages } from './messages/index.tsx';
+
+const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+});
+
+/** Where the sign-in returns to: a path of the console, never another site. */
+const safePath = (path: unknown): string | undefined =>
+  typeof path === 'string' && /^\/(?![/\\])/.test(path) ? path : undefined;
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>): { from?: string } => {
+    const from = safePath(search['from']);
+    return from === undefined ? {} : { from };
+  },
+  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+});
+
+const joinRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/join',
+  component: lazyRouteComponent(() => import('./pages/join.tsx'), 'JoinPage'),
+});
+
+const shellRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'shell',
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queryClient.ensureQueryData({ ...sessionQuery, revalidateIfStale: true });
+    if (session === null)
+      throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { from: location.pathname } });
+  },
+  component: Shell,
+});
+
+const shellPath = { getParentRoute: () => shellRoute } as const;
+const pages = [
+  createRoute({
+    ...shellPath,
+    path: '/',
+    component: lazyRouteComponent(() => import('./pages/start.tsx'), 'StartPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/overview',
+    component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/playground',
+    validateSearch: (search: Record<string, unknown>): { kb?: string } =>
+      typeof search['kb'] === 'string' ? { kb: search['kb'] } : {},
+    component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'PlaygroundPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/keys',
+    component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/members',
+    component: lazyRouteComponent(() => import('./pages/members.tsx'), 'MembersPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/knowledge-bases',
+    component: lazyRouteComponent(() => import('./pages/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/knowledge-bases/$kbId',
+    component: lazyRouteComponent(() => import('./pages/knowledge-base.tsx'), 'KnowledgeBasePage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/knowledge-bases/$kbId/documents/$documentId',
+    validateSearch: (search: Record<string, unknown>): { chunk?: string } =>
+      typeof search['chunk'] === 'string' ? { chunk: search['chunk'] } : {},
+    component: lazyRouteComponent(() => import('./pages/document.tsx'), 'DocumentPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/files',
+    component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/batches',
+    component: lazyRouteComponent(() => import('./pages/batches.tsx'), 'BatchesPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/guardrails',
+    component: lazyRouteComponent(() => import('./pages/guardrails.tsx'), 'GuardrailsPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/models',
+    component: lazyRouteComponent(() => import('./pages/models.tsx'), 'ModelsPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/usage',
+    component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'UsagePage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/cache',
+    component: lazyRouteComponent(() => import('./pages/cache.tsx'), 'CachePage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/audit',
+    component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/settings',
+    component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
+  }),
+] as const;
+
+const routeTree = rootRoute.addChildren([signInRoute, joinRoute, shellRoute.addChildren(pages)]);
+
+/** Creates the router. Pages are loaded when they are opened. */
+export function createConsoleRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    defaultPreload: 'intent',
+    defaultPendingComponent: LoadingState,
+    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}
+
+function NotFound() {
+  const { common } = useMessages();
+  return (
+    <Stack align="center" p="xl">
+      <Text>{common.notFound}</Text>
+      <Anchor component={Link} to="/">
+        {common.home}
+      </Anchor>
+    </Stack>
+  );
+}

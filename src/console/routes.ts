@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
+import type { App } from '../http/app.ts';
+
+/** The build of `console/`. */
+export const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url));
+
+/** First segments of the paths of pages. The console routes the rest, so that every page has a URL of its own. */
+const PAGES = [
+  'sign-in',
+  'join',
+  'overview',
+  'playground',
+  'keys',
+  'members',
+  'knowledge-bases',
+  'files',
+  'batches',
+  'guardrails',
+  'models',
+  'usage',
+  'cache',
+  'audit',
+  'settings',
+] as const;
+
+/**
+ * Content-Security-Policy of the console. Scripts come from files of the build only. Mantine writes its theme variables into a style element,
+ * hence inline styles.
+ */
+const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const NOT_BUILT =
+  'The console is not built: run `npm run build:console` and restart the service. The API documentation is at /docs.\n';
+
+/** Whether the console was built. */
+export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));
+
+/** Serves the console at `/`: one page for all paths, and files whose names have a hash of their content. Null: not built. */
+export async function consoleRoutes(app: App, folder: string | null): Promise<void> {
+  if (folder === null || !isConsoleBuilt(folder)) {
+    app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
+      reply.type('text/plain; charset=utf-8').send(NOT_BUILT),
+    );
+    return;
+  }
+  await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false });
+  for (const path of ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])]) {
+    app.get(path, { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
+      reply
+        .header('content-security-policy', CONSOLE_POLICY)
+        .header('cache-control', 'no-cache')
+        .sendFile('index.html'),
+    );
+  }
+  app.get('/favicon.svg', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
+    reply.header('cache-control', 'no-cache').sendFile('favicon.svg'),
+  );
+  app.get('/assets/*', { schema: { hide: true }, config: { scope: 'public' } }, async (request, reply) => {
+    const name = (request.params as { '*': string })['*'];
+    return reply.header('cache-control', 'public, max-age=31536000, immutable').sendFile(`assets/${name}`);
+  });
+}

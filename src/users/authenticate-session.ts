@@ -1,0 +1,57 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Deps } from '../deps.ts';
+import { invalidSession } from '../errors.ts';
+import type { Caller } from '../lib/caller.ts';
+import { roleScopes } from './roles.ts';
+import { readSessionToken, requireSameOrigin, SESSION_MS } from './session-cookie.ts';
+import { type OpenSession, selectSession, updateSession } from './store.ts';
+import { hashToken } from './tokens.ts';
+
+/** Interval at which the last use of a session is stored, and its lifetime extended. */
+const TOUCH_MS = 300_000;
+
+/** The session of a request, and the caller that it stands for. */
+export interface AuthenticatedSession {
+  open: OpenSession;
+  caller: Caller;
+}
+
+/**
+ * Reads the session of a request from the database, so that a sign-out ends it in every process. Null without a session cookie. Throws 401
+ * `invalid_session` for an expired or unknown session, and 403 `cross_site_request`.
+ */
+export async function findSession(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  method: string,
+  headers: IncomingHttpHeaders,
+): Promise<AuthenticatedSession | null> {
+  const token = readSessionToken(headers);
+  if (token === null) return null;
+  requireSameOrigin(method, headers);
+  const time = now();
+  const open = await selectSession(db.sql, hashToken(token), new Date(time));
+  const caller = open === null ? null : toCaller(open);
+  if (open === null || caller === null) throw invalidSession();
+  if (time - open.session.lastSeenAt.getTime() > TOUCH_MS) {
+    const changes = { lastSeenAt: new Date(time), expiresAt: new Date(time + SESSION_MS) };
+    await updateSession(db.sql, open.session.tokenHash, changes);
+  }
+  return { open, caller };
+}
+
+/** Null for a user who has left the organization. Operators need no membership. */
+function toCaller({ session, user, role: memberRole, organizationLimits }: OpenSession): Caller | null {
+  const role = memberRole ?? (user.isOperator ? 'owner' : null);
+  if (role === null) return null;
+  return {
+    organizationId: session.organizationId,
+    // Usage, rate limits and the audit log name the user as they name a key.
+    keyId: user.id,
+    scopes: roleScopes(role, user.isOperator),
+    models: null,
+    limits: null,
+    organizationLimits,
+    budget: null,
+    role,
+  };
+}

@@ -1,0 +1,254 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { ListQuery } from '../db/page.ts';
+import type { App } from '../http/app.ts';
+import { toCall } from '../http/auth.ts';
+import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation } from './invitations.ts';
+import { changeRole, listMembers, removeMember } from './manage-members.ts';
+import {
+  AcceptInvitation,
+  ChangePassword,
+  CreateInvitation,
+  DeletedInvitation,
+  DeletedMember,
+  DeletedSession,
+  InvitationList,
+  InvitationWithToken,
+  Member,
+  MemberList,
+  Session,
+  SignIn,
+  SwitchOrganization,
+  UpdateMember,
+} from './schema.ts';
+import { requireSameOrigin, sessionCookie } from './session-cookie.ts';
+import {
+  changePassword,
+  requireSession,
+  type SessionDeps,
+  signIn,
+  signOut,
+  switchOrganization,
+  viewSession,
+} from './sessions.ts';
+
+const tags = ['Console'];
+const isPublic = { scope: 'public' } as const;
+
+/** `/v1/session`, members and invitations. The console calls all other routes with the session cookie instead of a key. */
+export function userRoutes(app: App, deps: SessionDeps): void {
+  signInRoutes(app, deps);
+  ownSessionRoutes(app, deps);
+  memberRoutes(app, deps);
+  invitationRoutes(app, deps);
+  accountRoutes(app, deps);
+}
+
+const client = ({ ip: address, id: requestId }: FastifyRequest) => ({ address, requestId });
+
+const readSession = (deps: SessionDeps, request: FastifyRequest) =>
+  requireSession(deps, request.method, request.headers);
+
+/** Sets the cookie of a new session. Returns the session. */
+async function startSession(deps: SessionDeps, request: FastifyRequest, reply: FastifyReply, token: string) {
+  const cookie = sessionCookie(token, request.headers);
+  reply.header('set-cookie', cookie);
+  return viewSession(deps, await requireSession(deps, 'GET', { ...request.headers, cookie }));
+}
+
+function signInRoutes(app: App, deps: SessionDeps): void {
+  app.post(
+    '/v1/session',
+    {
+      schema: {
+        summary: 'Sign in to the console',
+        description: 'Sets the session cookie. At most 5 attempts per minute for an account, and 20 for an address.',
+        tags,
+        body: SignIn,
+        response: { 200: Session },
+      },
+      config: isPublic,
+    },
+    async (request, reply) => {
+      requireSameOrigin(request.method, request.headers, { requireHeader: false });
+      return startSession(deps, request, reply, await signIn(deps, client(request), request.body));
+    },
+  );
+}
+
+function ownSessionRoutes(app: App, deps: SessionDeps): void {
+  app.get(
+    '/v1/session',
+    {
+      schema: { summary: 'Get the session of the cookie', tags, response: { 200: Session } },
+      config: isPublic,
+    },
+    async (request) => viewSession(deps, await readSession(deps, request)),
+  );
+  app.patch(
+    '/v1/session',
+    {
+      schema: {
+        summary: 'Show another organization',
+        tags,
+        body: SwitchOrganization,
+        response: { 200: Session },
+      },
+      config: isPublic,
+    },
+    async (request) => {
+      await switchOrganization(deps, await readSession(deps, request), request.body.organization_id);
+      return viewSession(deps, await readSession(deps, request));
+    },
+  );
+  app.delete(
+    '/v1/session',
+    {
+      schema: {
+        summary: 'Sign out',
+        tags,
+        querystring: Type.Object({
+          everywhere: Type.Optional(Type.Boolean({ description: 'Ends all sessions of the user.' })),
+        }),
+        response: { 200: DeletedSession },
+      },
+      config: isPublic,
+    },
+    async (request, reply) => {
+      await signOut(deps, await readSession(deps, request), request.query.everywhere ?? false);
+      reply.header('set-cookie', sessionCookie(null, request.headers));
+      return { object: 'session', deleted: true } as const;
+    },
+  );
+}
+
+const UserParams = Type.Object({ user_id: Type.String() });
+const InvitationParams = Type.Object({ invitation_id: Type.String() });
+const config = { scope: 'keys' } as const;
+
+function memberRoutes(app: App, deps: SessionDeps): void {
+  app.get(
+    '/v1/admin/members',
+    {
+      schema: {
+        summary: 'List the members of your organization',
+        tags,
+        querystring: ListQuery,
+        response: { 200: MemberList },
+      },
+      config: { rateClass: 'management' },
+    },
+    async (request) => listMembers(deps, toCall(request), request.query),
+  );
+  app.patch(
+    '/v1/admin/members/:user_id',
+    {
+      schema: {
+        summary: 'Change the role of a member',
+        description: 'For owners. An organization keeps at least one owner.',
+        tags,
+        params: UserParams,
+        body: UpdateMember,
+        response: { 200: Member },
+      },
+      config,
+    },
+    async (request) => changeRole(deps, toCall(request), request.params.user_id, request.body.role),
+  );
+  app.delete(
+    '/v1/admin/members/:user_id',
+    {
+      schema: {
+        summary: 'Remove a member',
+        description: 'For owners. Ends the sessions of the member in this organization.',
+        tags,
+        params: UserParams,
+        response: { 200: DeletedMember },
+      },
+      config,
+    },
+    async (request) => removeMember(deps, toCall(request), request.params.user_id),
+  );
+}
+
+function accountRoutes(app: App, deps: SessionDeps): void {
+  app.post(
+    '/v1/session/password',
+    {
+      schema: {
+        summary: 'Change the password',
+        description: 'Ends all other sessions of the user.',
+        tags,
+        body: ChangePassword,
+        response: { 200: Session },
+      },
+      config: isPublic,
+    },
+    async (request, reply) => {
+      const session = await readSession(deps, request);
+      return startSession(deps, request, reply, await changePassword(deps, client(request), session, request.body));
+    },
+  );
+  app.post(
+    '/v1/invitations/accept',
+    {
+      schema: {
+        summary: 'Accept an invitation',
+        description: 'Creates a user, or adds the existing user with that email. Sets the session cookie.',
+        tags,
+        body: AcceptInvitation,
+        response: { 200: Session },
+      },
+      config: isPublic,
+    },
+    async (request, reply) => {
+      requireSameOrigin(request.method, request.headers, { requireHeader: false });
+      return startSession(deps, request, reply, await acceptInvitation(deps, client(request), request.body));
+    },
+  );
+}
+
+function invitationRoutes(app: App, deps: SessionDeps): void {
+  app.post(
+    '/v1/admin/invitations',
+    {
+      schema: {
+        summary: 'Invite a person to your organization',
+        description: 'For owners. The token is shown once; the link is `/join#TOKEN` of the console.',
+        tags,
+        body: CreateInvitation,
+        response: { 200: InvitationWithToken },
+      },
+      config: { ...config, idempotent: 'sealed' },
+    },
+    async (request) => createInvitation(deps, toCall(request), request.body),
+  );
+  app.get(
+    '/v1/admin/invitations',
+    {
+      schema: {
+        summary: 'List the open invitations',
+        description: 'For owners.',
+        tags,
+        querystring: ListQuery,
+        response: { 200: InvitationList },
+      },
+      config,
+    },
+    async (request) => listInvitations(deps, toCall(request), request.query),
+  );
+  app.delete(
+    '/v1/admin/invitations/:invitation_id',
+    {
+      schema: {
+        summary: 'Withdraw an invitation',
+        description: 'For owners.',
+        tags,
+        params: InvitationParams,
+        response: { 200: DeletedInvitation },
+      },
+      config,
+    },
+    async (request) => withdrawInvitation(deps, toCall(request), request.params.invitation_id),
+  );
+}

@@ -1,0 +1,134 @@
+import { type Static, Type } from 'typebox';
+import { listOf } from '../db/page.ts';
+import { MUST } from '../http/validation.ts';
+import { SCOPES, USER_ROLES } from '../lib/caller.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
+import { PASSWORD_LENGTH } from './password.ts';
+
+const Email = Type.String({
+  maxLength: 254,
+  pattern: '^[^\\s@\\u0000]+@[^\\s@\\u0000]+$',
+  [MUST]: 'be an email address',
+  examples: ['ada@example.com'],
+});
+const Password = Type.String({ minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
+const OldPassword = Type.String({ maxLength: PASSWORD_LENGTH.max });
+const Role = Type.Enum(USER_ROLES, {
+  description: '`owner`: everything in the organization; `developer`: not its keys and members; `viewer`: reads only.',
+});
+/** PostgreSQL rejects NUL characters. */
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$', [MUST]: 'not have NUL characters' });
+const Token = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', [MUST]: 'be the token of an invitation link' });
+const Time = Type.Integer({ description: 'Unix seconds.' });
+
+/** Body of `POST /v1/session`. */
+export const SignIn = Type.Object({ email: Email, password: OldPassword });
+export type SignIn = Static<typeof SignIn>;
+
+/** Body of `POST /v1/session/password`. */
+export const ChangePassword = Type.Object({ current_password: OldPassword, new_password: Password });
+export type ChangePassword = Static<typeof ChangePassword>;
+
+/** Body of `PATCH /v1/session`. */
+export const SwitchOrganization = Type.Object({
+  organization_id: Type.String({ pattern: '^[a-z0-9_-]{1,64}$', [MUST]: 'be an id' }),
+});
+
+/** Body of `POST /v1/invitations/accept`. */
+export const AcceptInvitation = Type.Object({
+  token: Token,
+  email: Email,
+  name: Type.Optional(Name),
+  password: Password,
+});
+export type AcceptInvitation = Static<typeof AcceptInvitation>;
+
+const SessionOrganization = Type.Object({ id: Type.String(), name: Type.String(), role: Role });
+
+/** A console session. */
+export const Session = Type.Object({
+  object: Type.Literal('session'),
+  user: Type.Object({ id: Type.String(), email: Type.String(), name: Type.String(), is_operator: Type.Boolean() }),
+  organization: SessionOrganization,
+  organizations: Type.Array(SessionOrganization),
+  scopes: Type.Array(Type.Enum(SCOPES)),
+});
+export type Session = Static<typeof Session>;
+
+/** A member of an organization. */
+export const Member = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('member'),
+  email: Type.String(),
+  name: Type.String(),
+  role: Role,
+  is_operator: Type.Boolean(),
+  created_at: Time,
+});
+export type Member = Static<typeof Member>;
+export const MemberList = listOf(Member);
+
+/** Body of `PATCH /v1/admin/members/{user_id}`. */
+export const UpdateMember = Type.Object({ role: Role });
+
+/** Body of `POST /v1/admin/invitations`. */
+export const CreateInvitation = Type.Object({
+  role: Role,
+  note: Type.Optional(
+    Type.Union([Name, Type.Null()], { description: 'For the list of invitations, such as an email address.' }),
+  ),
+});
+export type CreateInvitation = Static<typeof CreateInvitation>;
+
+/** An open invitation. */
+export const Invitation = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('invitation'),
+  role: Role,
+  note: Type.Union([Type.String(), Type.Null()]),
+  expires_at: Time,
+  created_at: Time,
+});
+export type Invitation = Static<typeof Invitation>;
+export const InvitationList = listOf(Invitation);
+
+/** An invitation with its token, shown once. The link is `/join#TOKEN` of the console. */
+export const InvitationWithToken = Type.Object({ ...Invitation.properties, token: Type.String() });
+export type InvitationWithToken = Static<typeof InvitationWithToken>;
+
+/** Response of `DELETE /v1/session`. */
+export const DeletedSession = Type.Object({ object: Type.Literal('session'), deleted: Type.Literal(true) });
+
+/** Response of `DELETE /v1/admin/members/{user_id}`. */
+export const DeletedMember = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('member'),
+  deleted: Type.Literal(true),
+});
+export type DeletedMember = Static<typeof DeletedMember>;
+
+/** Response of `DELETE /v1/admin/invitations/{invitation_id}`. */
+export const DeletedInvitation = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('invitation'),
+  deleted: Type.Literal(true),
+});
+export type DeletedInvitation = Static<typeof DeletedInvitation>;
+
+titleSchemas({
+  SignIn,
+  ChangePassword,
+  SwitchOrganization,
+  AcceptInvitation,
+  Session,
+  DeletedSession,
+  Member,
+  MemberList,
+  UpdateMember,
+  DeletedMember,
+  CreateInvitation,
+  Invitation,
+  InvitationList,
+  InvitationWithToken,
+  DeletedInvitation,
+});

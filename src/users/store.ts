@@ -1,0 +1,211 @@
+import { and, asc, count, eq, gt, lt } from 'drizzle-orm';
+import { organizations } from '../accounts/tables.ts';
+import type { Sql } from '../db/db.ts';
+import type { PageBounds } from '../db/page.ts';
+import type { UserRole } from '../lib/caller.ts';
+import { invitations, members, sessions, users } from './tables.ts';
+
+export type UserRow = typeof users.$inferSelect;
+export type MemberRow = typeof members.$inferSelect;
+export type InvitationRow = typeof invitations.$inferSelect;
+export type SessionRow = typeof sessions.$inferSelect;
+
+/** Selects a user by email, lower case; null when none exists. */
+export async function selectUserByEmail(sql: Sql, email: string): Promise<UserRow | null> {
+  const [row] = await sql.select().from(users).where(eq(users.email, email));
+  return row ?? null;
+}
+
+/** Selects a user; null when none exists. */
+export async function selectUser(sql: Sql, id: string): Promise<UserRow | null> {
+  const [row] = await sql.select().from(users).where(eq(users.id, id));
+  return row ?? null;
+}
+
+/** Whether the instance has any user. */
+export async function hasAnyUser(sql: Sql): Promise<boolean> {
+  return (await sql.select({ id: users.id }).from(users).limit(1)).length > 0;
+}
+
+/** Inserts a user. */
+export async function insertUser(sql: Sql, row: Omit<UserRow, 'createdAt'>): Promise<void> {
+  await sql.insert(users).values(row);
+}
+
+/** Changes fields of a user. */
+export async function updateUser(sql: Sql, id: string, changes: Partial<UserRow>): Promise<void> {
+  await sql.update(users).set(changes).where(eq(users.id, id));
+}
+
+/** A session with its user, the role of the user in the organization of the session, and the organization's limits. */
+export interface OpenSession {
+  session: SessionRow;
+  user: UserRow;
+  role: UserRole | null;
+  organizationLimits: (typeof organizations.$inferSelect)['limits'];
+}
+
+/** Selects a session that has not expired; null when none exists. */
+export async function selectSession(sql: Sql, tokenHash: string, now: Date): Promise<OpenSession | null> {
+  const [row] = await sql
+    .select({ session: sessions, user: users, role: members.role, organizationLimits: organizations.limits })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .innerJoin(organizations, eq(organizations.id, sessions.organizationId))
+    .leftJoin(members, and(eq(members.userId, users.id), eq(members.organizationId, sessions.organizationId)))
+    .where(and(eq(sessions.tokenHash, tokenHash), gt(sessions.expiresAt, now)));
+  return row ?? null;
+}
+
+/** Inserts a session. */
+export async function insertSession(sql: Sql, row: Omit<SessionRow, 'createdAt'>): Promise<void> {
+  await sql.insert(sessions).values(row);
+}
+
+/** Changes fields of a session. */
+export async function updateSession(sql: Sql, tokenHash: string, changes: Partial<SessionRow>): Promise<void> {
+  await sql.update(sessions).set(changes).where(eq(sessions.tokenHash, tokenHash));
+}
+
+/** Deletes a session. */
+export async function deleteSession(sql: Sql, tokenHash: string): Promise<void> {
+  await sql.delete(sessions).where(eq(sessions.tokenHash, tokenHash));
+}
+
+/** Deletes all sessions of a user. */
+export async function deleteUserSessions(sql: Sql, userId: string): Promise<void> {
+  await sql.delete(sessions).where(eq(sessions.userId, userId));
+}
+
+/** Deletes the sessions of a user in one organization. */
+export async function deleteMemberSessions(sql: Sql, userId: string, organizationId: string): Promise<void> {
+  await sql.delete(sessions).where(and(eq(sessions.userId, userId), eq(sessions.organizationId, organizationId)));
+}
+
+/** Deletes sessions and invitations that have expired. */
+export async function deleteExpired(sql: Sql, now: Date): Promise<void> {
+  await sql.delete(sessions).where(lt(sessions.expiresAt, now));
+  await sql.delete(invitations).where(lt(invitations.expiresAt, now));
+}
+
+/** An organization of a user. */
+export interface Membership {
+  id: string;
+  name: string;
+  role: UserRole;
+}
+
+/** Selects the organizations of a user, by name. */
+export function selectMemberships(sql: Sql, userId: string): Promise<Membership[]> {
+  return sql
+    .select({ id: organizations.id, name: organizations.name, role: members.role })
+    .from(members)
+    .innerJoin(organizations, eq(organizations.id, members.organizationId))
+    .where(eq(members.userId, userId))
+    .orderBy(asc(organizations.name));
+}
+
+/** A member of an organization. */
+export interface MemberUser {
+  user: UserRow;
+  role: UserRole;
+}
+
+/** Selects members of an organization, in the order of their user ids. */
+export function selectMembers(sql: Sql, organizationId: string, bounds: PageBounds): Promise<MemberUser[]> {
+  return sql
+    .select({ user: users, role: members.role })
+    .from(members)
+    .innerJoin(users, eq(users.id, members.userId))
+    .where(
+      and(
+        eq(members.organizationId, organizationId),
+        bounds.after === null ? undefined : gt(members.userId, bounds.after),
+      ),
+    )
+    .orderBy(asc(members.userId))
+    .limit(bounds.limit + 1);
+}
+
+/** Selects a member of an organization, locked until the transaction ends; null when the user is none. */
+export async function lockMember(sql: Sql, organizationId: string, userId: string): Promise<MemberRow | null> {
+  const [row] = await sql
+    .select()
+    .from(members)
+    .where(and(eq(members.organizationId, organizationId), eq(members.userId, userId)))
+    .for('update');
+  return row ?? null;
+}
+
+/** Counts the owners of an organization. */
+export async function countOwners(sql: Sql, organizationId: string): Promise<number> {
+  const [row] = await sql
+    .select({ owners: count() })
+    .from(members)
+    .where(and(eq(members.organizationId, organizationId), eq(members.role, 'owner')));
+  return row?.owners ?? 0;
+}
+
+/** Adds a member, or changes the role of one. */
+export async function upsertMember(sql: Sql, row: Omit<MemberRow, 'createdAt'>): Promise<void> {
+  await sql
+    .insert(members)
+    .values(row)
+    .onConflictDoUpdate({ target: [members.organizationId, members.userId], set: { role: row.role } });
+}
+
+/** Removes a member. */
+export async function deleteMember(sql: Sql, organizationId: string, userId: string): Promise<void> {
+  await sql.delete(members).where(and(eq(members.organizationId, organizationId), eq(members.userId, userId)));
+}
+
+/** Inserts an invitation. */
+export async function insertInvitation(sql: Sql, row: Omit<InvitationRow, 'createdAt'>): Promise<InvitationRow> {
+  const [inserted] = await sql.insert(invitations).values(row).returning();
+  if (inserted === undefined) throw new Error('inserting an invitation returned no row');
+  return inserted;
+}
+
+/** Deletes an invitation and returns it: a link works once. Null when none exists. */
+export async function takeInvitation(sql: Sql, tokenHash: string, now: Date): Promise<InvitationRow | null> {
+  const [row] = await sql
+    .delete(invitations)
+    .where(and(eq(invitations.tokenHash, tokenHash), gt(invitations.expiresAt, now)))
+    .returning();
+  return row ?? null;
+}
+
+/** Deletes all invitations of operators. */
+export async function deleteOperatorInvitations(sql: Sql): Promise<void> {
+  await sql.delete(invitations).where(eq(invitations.isOperator, true));
+}
+
+/** Selects open invitations of an organization, oldest first. */
+export function selectInvitations(
+  sql: Sql,
+  organizationId: string,
+  now: Date,
+  bounds: PageBounds,
+): Promise<InvitationRow[]> {
+  return sql
+    .select()
+    .from(invitations)
+    .where(
+      and(
+        eq(invitations.organizationId, organizationId),
+        gt(invitations.expiresAt, now),
+        bounds.after === null ? undefined : gt(invitations.id, bounds.after),
+      ),
+    )
+    .orderBy(asc(invitations.id))
+    .limit(bounds.limit + 1);
+}
+
+/** Deletes an invitation of an organization. False when none exists. */
+export async function deleteInvitation(sql: Sql, organizationId: string, id: string): Promise<boolean> {
+  const rows = await sql
+    .delete(invitations)
+    .where(and(eq(invitations.organizationId, organizationId), eq(invitations.id, id)))
+    .returning({ id: invitations.id });
+  return rows.length === 1;
+}

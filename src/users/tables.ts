@@ -1,0 +1,73 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { organizations } from '../accounts/tables.ts';
+import type { UserRole } from '../lib/caller.ts';
+
+const createdAt = () => timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`);
+const organizationId = () =>
+  text('organization_id')
+    .notNull()
+    .references(() => organizations.id, { onDelete: 'cascade' });
+const userId = () =>
+  text('user_id')
+    .notNull()
+    .references(() => users.id, { onDelete: 'cascade' });
+
+/** People who sign in to the console. */
+export const users = pgTable('users', {
+  id: text().primaryKey(),
+  /** Lower case. */
+  email: text().notNull().unique(),
+  name: text().notNull(),
+  /** `scrypt$...`, see `password.ts`. */
+  passwordHash: text('password_hash').notNull(),
+  /** Operators manage the whole instance, as keys with the scope `admin` do. */
+  isOperator: boolean('is_operator').notNull(),
+  createdAt: createdAt(),
+});
+
+/** Roles of users in organizations. */
+export const members = pgTable(
+  'members',
+  {
+    organizationId: organizationId(),
+    userId: userId(),
+    role: text().$type<UserRole>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.userId] }), index('members_by_user').on(table.userId)],
+);
+
+/** One-time links that create a user or add one to an organization. Only the SHA-256 of a token is stored. */
+export const invitations = pgTable(
+  'invitations',
+  {
+    id: text().primaryKey(),
+    tokenHash: text('token_hash').notNull().unique(),
+    organizationId: organizationId(),
+    role: text().$type<UserRole>().notNull(),
+    /** Whether the user becomes an operator: links of the first start and of `quire users invite --operator`. */
+    isOperator: boolean('is_operator').notNull(),
+    /** Note of the inviter, such as an email address; null without one. */
+    note: text(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('invitations_by_organization').on(table.organizationId, table.id)],
+);
+
+/** Browser sessions. Only the SHA-256 of a session token is stored. */
+export const sessions = pgTable(
+  'sessions',
+  {
+    tokenHash: text('token_hash').primaryKey(),
+    userId: userId(),
+    /** The organization that the console shows. */
+    organizationId: organizationId(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+    /** Exact to five minutes. */
+    lastSeenAt: timestamp('last_seen_at', { withTimezone: true }).notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('sessions_by_user').on(table.userId), index('sessions_by_expiry').on(table.expiresAt)],
+);
