@@ -139,6 +139,7 @@ describe('a data source of the type google_drive', () => {
     );
     drive.driveIds.pop();
 
+    await source.sync();
     const everything = { config: { folder_ids: null } };
     assert.equal((await api.send('PATCH', source.path, { body: everything })).status, 200);
     await source.sync();
