@@ -60,8 +60,8 @@ describe('Telemetry', () => {
     assert.ok(!sent.includes('secret prompt') && !sent.includes(api.key));
     const traces = collector.requests.find(({ path }) => path === '/v1/traces');
     assert.equal(traces?.headers['x-token'], 't');
-    const spans = (traces?.body as unknown as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }).resourceSpans[0]
-      ?.scopeSpans[0]?.spans as Span[];
+    const exported = traces?.body as unknown as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+    const spans = exported.resourceSpans[0]?.scopeSpans[0]?.spans as Span[];
     assert.deepEqual(
       spans.map(({ name }) => name),
       ['POST /v1/chat/completions', 'chat general-8b'],

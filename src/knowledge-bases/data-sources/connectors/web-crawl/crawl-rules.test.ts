@@ -123,7 +123,10 @@ describe('HostPace', () => {
   /** A clock that advances by the delays, and the times at which requests start. */
   const useClock = () => {
     let time = 0;
-    const clock = { now: () => time, delay: async (ms: number) => void (time = Math.max(time, time + ms)) };
+    const delay = async (ms: number) => {
+      time = Math.max(time, time + ms);
+    };
+    const clock = { now: () => time, delay };
     return { clock, starts: [] as number[], time: () => time };
   };
 
