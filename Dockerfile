@@ -1,9 +1,18 @@
 # Quire in a container. Build: docker build -t quire:0.2.0 .   Run and configure: docs/install.md
 
+FROM node:24-trixie-slim AS console
+WORKDIR /app
+COPY .npmrc package.json package-lock.json ./
+COPY console console
+COPY docs/openapi.json docs/
+RUN --mount=type=cache,target=/root/.npm npm ci --workspace=console --ignore-scripts && node console/build.js
+
 FROM node:24-trixie-slim AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
+# The workspace and its `prepare` script, which builds nothing without development dependencies.
+COPY console/package.json console/build.js console/
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev
 COPY tools/prune-install.ts tools/
 # The image gets one Node: that of package-lock.json, which the tests run on. Symbol tables are 52 MB of the two files.
@@ -14,6 +23,7 @@ RUN node tools/prune-install.ts \
 COPY LICENSE ./
 COPY models models
 COPY src src
+COPY --from=console /app/console/dist console/dist
 
 FROM debian:trixie-slim
 ARG REVISION=unknown

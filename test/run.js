@@ -3,6 +3,7 @@
  *
  * - no flag: the fast suite, `npm test`
  * - `--crash`: kill and restart rounds
+ * - `--browser`: the console in Chromium; skips without one
  * - `--attack`: hostile clients and documents, loopback only; `--short` reduces rounds and sizes to what CI affords
  */
 import { spawn } from 'node:child_process';
@@ -16,7 +17,11 @@ const TEST_TIMEOUT_MS = 300_000;
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const SUITES = { '--crash': ['test/crash/*.test.ts'], '--attack': ['test/attack/*.test.ts'] };
+const SUITES = {
+  '--crash': ['test/crash/*.test.ts'],
+  '--attack': ['test/attack/*.test.ts'],
+  '--browser': ['test/browser/*.test.ts'],
+};
 const FAST_SUITE = [
   'src/**/*.test.ts',
   'test/*.test.ts',

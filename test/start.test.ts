@@ -112,20 +112,21 @@ describe('quire', () => {
     const tell = 'process.on("exit",()=>console.log(process.env.MALLOC_ARENA_MAX,...process.execArgv))';
     const flags = ['--import', `data:text/javascript,${tell}`];
     const young = '--max-semi-space-size=32';
+    const growth = '--heap-growing-percent=100';
     const calls = [
-      { command: 'serve', told: `2 ${young}` },
-      { command: 'worker', told: `2 ${young}` },
-      { command: 'serve', environment: { NODE_OPTIONS: '--max-semi-space-size=64' }, told: '2' },
+      { command: 'serve', told: `2 ${young} ${growth}` },
+      { command: 'worker', told: `2 ${young} ${growth}` },
+      { command: 'serve', environment: { NODE_OPTIONS: '--max-semi-space-size=64' }, told: `2 ${growth}` },
       { command: 'serve', environment: { MALLOC_ARENA_MAX: '4' }, told: '4' },
       {
         command: 'serve',
         environment: { QUIRE_MEMORY_LIMIT_MB: '1024' },
-        told: '2 --max-semi-space-size=8 --max-old-space-size=384',
+        told: `2 --max-semi-space-size=8 ${growth} --max-old-space-size=384`,
       },
       {
         command: 'serve',
         environment: { QUIRE_MEMORY_LIMIT_MB: '1024', NODE_OPTIONS: '--max-old-space-size=512' },
-        told: '2 --max-semi-space-size=8',
+        told: `2 --max-semi-space-size=8 ${growth}`,
       },
       { command: 'doctor', told: 'undefined' },
     ];

@@ -159,7 +159,7 @@ function AccountMenu() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button size="xs" variant="default" aria-label={nav.account}>
+        <Button size="xs" variant="default" aria-label={`${user.name.slice(0, 20)}: ${nav.account}`}>
           {user.name.slice(0, 20)}
         </Button>
       </Menu.Target>

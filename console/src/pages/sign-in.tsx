@@ -9,6 +9,9 @@ import { useMessages } from '../messages/index.tsx';
 
 const route = getRouteApi('/sign-in');
 
+/** The path of the console that the sign-in returns to; the start page when a link names another site. */
+const ownPath = (path: string | undefined): string => (path !== undefined && /^\/(?![/\\])/.test(path) ? path : '/');
+
 /** Sign-in by email and password. */
 export function SignInPage() {
   const { signIn } = useMessages();
@@ -24,7 +27,7 @@ export function SignInPage() {
     mutationFn: () => body(api.POST('/v1/session', { body: { email, password } })),
     onSuccess: async (session) => {
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      await navigate({ to: from ?? '/' });
+      await navigate({ to: ownPath(from) });
     },
   });
   return (

@@ -25,7 +25,10 @@ describe('GrammarCompiler', () => {
   });
   it('rejects with the path of what cannot be enforced, and continues', async () => {
     const path = 'response_format.json_schema.schema';
-    await assert.rejects(writer.compile(ofSchema({ not: { type: 'string' } })), refusal(`${path}.not`, /./));
+    await assert.rejects(
+      writer.compile(ofSchema({ type: 'array', contains: { type: 'number' } })),
+      refusal(`${path}.contains`, /./),
+    );
     assert.match((await writer.compile(ofSchema({ type: 'boolean' }))).text, /true/);
   });
   it('does not block the event loop', async () => {

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { CONSOLE_FOLDER } from '../../src/console/routes.ts';
+import { CHROMIUM_PATH, SKIP_WITHOUT_CHROMIUM } from '../fixtures/chromium.ts';
+import { type Service, startService } from '../spawned-service.ts';
+
+const skip = existsSync(join(CONSOLE_FOLDER, 'index.html'))
+  ? SKIP_WITHOUT_CHROMIUM
+  : 'the console is not built: npm run build:console';
+const LAUNCH = {
+  executablePath: CHROMIUM_PATH ?? '',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+};
+const EMAIL = 'ada@example.com';
+const PASSWORD = 'correct horse battery';
+const MANUAL =
+  '# Harbour manual\n\n## Opening hours\n\nThe office is open from 8:00 to 18:00 on weekdays.\n\n## Fees\n\nA berth for a boat of up to 10 metres costs 24 euros per night.\n';
+/** Pages of an operator. */
+const PAGES = [
+  '/',
+  '/overview',
+  '/playground',
+  '/knowledge-bases',
+  '/files',
+  '/batches',
+  '/guardrails',
+  '/keys',
+  '/members',
+  '/usage',
+  '/models',
+  '/cache',
+  '/audit',
+  '/settings',
+];
+
+describe('the console in Chromium', { skip }, () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let folder: string;
+  const requests = new Set<string>();
+  const errors: string[] = [];
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-browser-'));
+    service = await startService();
+    browser = await chromium.launch(LAUNCH);
+    page = await openPage(await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US' }));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Opens a page whose script errors and requests are collected. */
+  async function openPage(context: BrowserContext): Promise<Page> {
+    const opened = await context.newPage();
+    opened.on('pageerror', (error) => errors.push(error.message));
+    opened.on('dialog', (dialog) => errors.push(`dialog: ${dialog.message()}`));
+    opened.on('request', (request) => requests.add(new URL(request.url()).origin));
+    return opened;
+  }
+  const open = async (path: string, opened = page) => {
+    await opened.goto(service.url + path);
+    await opened.getByRole('heading', { level: 1 }).waitFor();
+    await opened.waitForLoadState('networkidle');
+  };
+  const joinBy = async (link: string, email: string, opened: Page) => {
+    await opened.goto(link);
+    await opened.getByLabel('Email').fill(email);
+    await opened.getByLabel('Name').fill(email);
+    await opened.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
+    await opened.getByRole('button', { name: 'Create account' }).click();
+    await opened.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+  };
+  /** Violations of WCAG 2.2 A and AA on the page. */
+  const violations = async (opened: Page): Promise<string[]> => {
+    await opened.evaluate(axe.source);
+    return opened.evaluate(async () => {
+      const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+      const { axe: runner } = globalThis as unknown as { axe: typeof import('axe-core') };
+      const { violations: found } = await runner.run({ runOnly: tags });
+      return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+    });
+  };
+
+  it('the link of the first start creates the first account, and its token leaves the address', async () => {
+    const link = /http\S+\/join#\S+/.exec(service.stdout())?.[0] ?? '';
+    await joinBy(link, EMAIL, page);
+    assert.equal(page.url(), `${service.url}/`);
+    await page.goBack();
+    assert.ok(!page.url().includes('#'));
+  });
+
+  it('leads from an upload to an answer that cites the uploaded document', async () => {
+    writeFileSync(join(folder, 'manual.md'), MANUAL);
+    await open('/knowledge-bases');
+    await page.getByRole('button', { name: 'Create knowledge base' }).first().click();
+    await page.getByLabel('Name').fill('Harbour');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.locator('input[type=file]').setInputFiles(join(folder, 'manual.md'));
+    await page.getByRole('cell', { name: 'completed' }).waitFor({ timeout: 120_000 });
+    await page.getByRole('link', { name: 'Ask in the playground' }).click();
+    await page.getByLabel('Ask something').fill('What does a berth cost per night?');
+    await page.keyboard.press('Enter');
+    await page.getByText('Sources').waitFor({ timeout: 120_000 });
+    assert.match((await page.locator('mark').first().textContent()) ?? '', /24 euros/);
+    await page.getByRole('link', { name: 'manual.md' }).click();
+    await page.locator('[aria-current=true]', { hasText: '24 euros' }).waitFor();
+  });
+
+  it('shows a new key once, and the key works', async () => {
+    await open('/keys');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill('support bot');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
+    const secret = (await page.getByText(/^quire-sk-/).textContent()) ?? '';
+    const response = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } });
+    assert.equal(response.status, 200);
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await page.getByText('support bot').waitFor();
+    assert.ok(!(await page.content()).includes(secret));
+  });
+
+  it('checks a text against a policy and marks the matches', async () => {
+    await open('/guardrails');
+    await page.getByRole('button', { name: 'Create policy' }).first().click();
+    await page.getByLabel('Name').fill('Competitors');
+    await page.getByLabel('Denied topics').fill('acme corp');
+    await page.getByRole('switch', { name: 'Enabled' }).uncheck({ force: true });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Dry run' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('We met at Acme Corp.');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('mark', { hasText: 'acme corp' }).waitFor();
+  });
+
+  it('shows the message and the request id of an error', async () => {
+    await open('/settings');
+    await page.getByLabel('Current password').fill('wrong');
+    await page.getByLabel('New password').fill('another password');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText("'current_password' is wrong.").waitFor();
+    assert.match((await alert.textContent()) ?? '', /req_/);
+  });
+
+  it('shows user texts as text', async () => {
+    const name = '<img src=x onerror=alert(1)>';
+    await page.evaluate(
+      (value) =>
+        fetch('/v1/knowledge-bases', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ name: value, description: value }),
+        }),
+      name,
+    );
+    await open('/knowledge-bases');
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    assert.equal(await page.locator('main img[src=x]').count(), 0);
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    it(`has no accessibility violation on any page (${scheme})`, async () => {
+      const found: string[] = [];
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+      for (const path of PAGES) {
+        await open(path);
+        found.push(...(await violations(page)).map((violation) => `${path} ${violation}`));
+      }
+      assert.deepEqual(found, []);
+    });
+  }
+
+  it('a viewer reads, and gets no button that changes anything', async () => {
+    const token = await page.evaluate(async () => {
+      const body = JSON.stringify({ role: 'viewer' });
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch('/v1/admin/invitations', { method: 'POST', headers, body });
+      return ((await response.json()) as { token: string }).token;
+    });
+    const viewer = await openPage(await browser.newContext({ locale: 'en-US' }));
+    await joinBy(`${service.url}/join#${token}`, 'vera@example.com', viewer);
+    await open('/knowledge-bases', viewer);
+    await viewer.getByText('Harbour').waitFor();
+    assert.equal(await viewer.getByRole('button', { name: 'Create knowledge base' }).count(), 0);
+    await viewer.goto(`${service.url}/keys`);
+    await viewer.getByText('Your role may not see this page.').waitFor();
+    assert.equal(await viewer.getByRole('link', { name: 'API keys' }).count(), 0);
+    await viewer.context().close();
+  });
+
+  it('a session that ends in the middle of the work leads to the sign-in and back', async () => {
+    await open('/files');
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Guardrails' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Email').fill(EMAIL);
+    await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Guardrails' }).waitFor();
+  });
+
+  it('a link to another site after the sign-in is ignored', async () => {
+    await page.goto(`${service.url}/sign-in?from=//evil.example`);
+    await page.getByLabel('Email').fill(EMAIL);
+    await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+    assert.equal(page.url(), `${service.url}/`);
+  });
+
+  it('stores no credential in the browser, calls no other host, and throws no error', async () => {
+    const stored = String(
+      await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
+    );
+    assert.ok(!/quire-sk-|quire_session|correct horse|@/.test(stored), stored);
+    assert.deepEqual([...requests], [service.url]);
+    assert.deepEqual(errors, []);
+  });
+});
