@@ -16,7 +16,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Class for rate limits. Absent: that of the scope. */
     rateClass?: RateClass;
-    /** Whether the handler calls models, so that its tokens count. Absent: those of the class `inference` do. */
+    /** Whether the handler calls models, so that its tokens count. Absent: only routes of the class `inference` do. */
     usesTokens?: boolean;
   }
 }

@@ -100,7 +100,7 @@ describe('the wait for a slot', () => {
     }
   });
 
-  it('is what is left of the typical duration, in whole seconds, and a second at least', () => {
+  it('is the remainder of the typical duration, in whole seconds, and at least one second', () => {
     for (const [age, wait] of [
       [500, 8_000],
       [1_000, 7_000],

@@ -105,7 +105,7 @@ export class Telemetry {
     });
   }
 
-  /** Exports what is left. */
+  /** Exports the spans that are still buffered. */
   close(): Promise<void> {
     return this.#client.close();
   }

@@ -127,6 +127,7 @@ describe('sign-in', () => {
     assert.equal((await second.send('DELETE', '/v1/session')).status, 200);
     assertError(await second.send('GET', '/v1/session'), 401, 'invalid_session');
     assertError(await second.send('GET', '/v1/files'), 401, 'invalid_session');
+    assert.equal((await first.send('GET', '/v1/session')).status, 200);
     const third = await signIn();
     await third.send('DELETE', '/v1/session?everywhere=true');
     assertError(await first.send('GET', '/v1/files'), 401, 'invalid_session');
@@ -230,6 +231,9 @@ describe('roles', () => {
     const admin = await owner.send('POST', '/v1/admin/keys', { name: 'bot', scopes: ['admin'] });
     assertError(admin, 403, 'insufficient_scope', 'scopes.0');
     assertError(await owner.send('GET', '/v1/admin/organizations'), 403, 'insufficient_scope');
+    const { id } = await api.makeKey({ organization: 'owned', scopes: ['admin'] });
+    const rotated = await owner.send('POST', `/v1/admin/keys/${id}/rotate`, {});
+    assertError(rotated, 403, 'insufficient_scope', 'key_id');
   });
 
   it('an operator manages the instance and opens every organization', async () => {
@@ -265,6 +269,12 @@ describe('roles', () => {
 describe('members', () => {
   const api = useApi();
 
+  it('a session without membership is rejected, also when a removal has not deleted it', async () => {
+    const user = await join(api, 'owner', { organization: 'left' });
+    await api.db.execute('delete from members where user_id = $1', [user.id]);
+    assertError(await user.send('GET', '/v1/files'), 401, 'invalid_session');
+  });
+
   it('an owner invites, changes and removes members', async () => {
     const owner = await join(api, 'owner', { organization: 'team' });
     const created = await owner.send('POST', '/v1/admin/invitations', { role: 'developer', note: 'bob' });
@@ -282,6 +292,8 @@ describe('members', () => {
     assertError(await bob.send('POST', '/v1/knowledge-bases', { name: 'x' }), 403, 'insufficient_role');
     assert.equal((await owner.send('DELETE', `/v1/admin/members/${bob.id}`)).status, 200);
     assertError(await bob.send('GET', '/v1/files'), 401, 'invalid_session');
+    const { rows } = await api.db.execute('select 1 from sessions where user_id = $1', [bob.id]);
+    assert.deepEqual(rows, []);
   });
 
   it('members and invitations of another organization are as unknown as those that do not exist', async () => {

@@ -148,7 +148,7 @@ function constrainReply(request: GenerationRequest, prompt: ChatPrompt): Generat
   return choices === null ? request : { ...request, format: { type: 'choice', choices } };
 }
 
-/** The end of a text, of at most so many UTF-8 bytes. */
+/** Returns the end of a text, at most `bytes` UTF-8 bytes long. */
 function lastBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text);
   if (encoded.length <= bytes) return text;
