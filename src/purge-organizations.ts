@@ -17,6 +17,7 @@ import { type Call, serviceCaller } from './lib/caller.ts';
 import { newId } from './lib/ids.ts';
 import { describeError } from './lib/operator-error.ts';
 import { deleteResponses } from './responses/find-response.ts';
+import { deletePeople } from './users/store.ts';
 
 /** Dependencies of the purge. */
 export type PurgeDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'logger' | 'metrics' | 'now' | 'recordUsage'>;
@@ -55,6 +56,7 @@ const STEPS: readonly Step[] = [
   purgeFiles,
   purgePolicies,
   purgeReplays,
+  purgePeople,
 ];
 
 /**
@@ -147,6 +149,12 @@ function purgePolicies({ organizationId, ...purge }: Purge): Promise<boolean> {
 /** Stored responses to requests with an `Idempotency-Key`. */
 async function purgeReplays({ db, organizationId }: Purge): Promise<boolean> {
   await deleteKeysOfOrganization(db.sql, organizationId);
+  return true;
+}
+
+/** Members, invitations and sessions of the console. */
+async function purgePeople({ db, organizationId }: Purge): Promise<boolean> {
+  await deletePeople(db.sql, organizationId);
   return true;
 }
 

@@ -22,6 +22,7 @@ import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
 import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
+import { pruneSessions } from './users/prune-sessions.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -56,6 +57,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
     { name: 'prune audit events', everyMs: HOUR_MS, run: () => pruneAuditEvents(deps) },
+    { name: 'prune sessions', everyMs: HOUR_MS, run: () => pruneSessions(deps) },
     { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
     { name: 'purge deleted organizations', everyMs: PURGE_MS, run: () => purgeOrganizations(deps, signal) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { RUN_BATCH } from '../src/batches/batch-job.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
 import { purgeOrganizations } from '../src/purge-organizations.ts';
+import { addInvitation } from '../src/users/invitations.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
 import { type Answer, assertError, type TestApi, useApi } from './harness.ts';
 import { listRoutes, type Route, routeName } from './route-table.ts';
@@ -181,6 +182,8 @@ describe('an id of another organization', () => {
       headers: { 'idempotency-key': 'a' },
       body: { name: 'Replayed' },
     });
+    await addPeople(api, own.organization_id, 'own@example.com');
+    await addPeople(api, foreign.organization_id, 'foreign@example.com');
     const rowsOfOwn = await countRows(api, own.organization_id);
     const { json } = await api.send('DELETE', path);
     assert.deepEqual(json, { id: foreign.organization_id, object: 'organization', deleted: true });
@@ -197,6 +200,15 @@ describe('an id of another organization', () => {
     assertError(await api.send('GET', path), 404, 'organization_not_found', 'organization_id');
   });
 });
+
+/** Adds a member with a session, and an open invitation. */
+async function addPeople(api: TestApi, organizationId: string, email: string): Promise<void> {
+  const grant = { organizationId, role: 'viewer', isOperator: false, note: null } as const;
+  const { token } = await addInvitation(api.db.sql, grant, Date.now());
+  await addInvitation(api.db.sql, grant, Date.now());
+  const body = { token, email, password: 'correct horse battery' };
+  assert.equal((await api.send('POST', '/v1/invitations/accept', { key: null, body })).status, 200);
+}
 
 /** Rows of an organization by the name of the table; only tables with rows. */
 async function countRows({ db }: TestApi, organizationId: string): Promise<Record<string, number>> {

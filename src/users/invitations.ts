@@ -1,3 +1,4 @@
+import { selectOrganization } from '../accounts/store.ts';
 import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Sql } from '../db/db.ts';
 import { type ListQuery, page, pageBounds } from '../db/page.ts';
@@ -115,7 +116,8 @@ export async function acceptInvitation(
   const passwordHash = existing?.passwordHash ?? (await hashPassword(password, deps.passwordCost));
   const { userId, organizationId } = await deps.db.sql.transaction(async (sql) => {
     const invitation = await takeInvitation(sql, hashToken(token), new Date(deps.now()));
-    if (invitation === null) throw invalidInvitation();
+    if (invitation === null || (await selectOrganization(sql, invitation.organizationId)) === null)
+      throw invalidInvitation();
     const user = existing ?? { id: newId('user'), email, name: name ?? email, passwordHash, isOperator: false };
     await admit(sql, invitation, user, existing === null);
     // Several starts may have printed links of operators; one account is enough to invite the others.

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, lt } from 'drizzle-orm';
+import { and, asc, count, eq, gt, isNull, lt } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
@@ -45,7 +45,7 @@ export interface OpenSession {
   organizationLimits: (typeof organizations.$inferSelect)['limits'];
 }
 
-/** Selects a session that has not expired; null when none exists. */
+/** Selects a session that has not expired, of an organization that is not deleted; null when none exists. */
 export async function selectSession(sql: Sql, tokenHash: string, now: Date): Promise<OpenSession | null> {
   const [row] = await sql
     .select({ session: sessions, user: users, role: members.role, organizationLimits: organizations.limits })
@@ -53,7 +53,7 @@ export async function selectSession(sql: Sql, tokenHash: string, now: Date): Pro
     .innerJoin(users, eq(users.id, sessions.userId))
     .innerJoin(organizations, eq(organizations.id, sessions.organizationId))
     .leftJoin(members, and(eq(members.userId, users.id), eq(members.organizationId, sessions.organizationId)))
-    .where(and(eq(sessions.tokenHash, tokenHash), gt(sessions.expiresAt, now)));
+    .where(and(eq(sessions.tokenHash, tokenHash), gt(sessions.expiresAt, now), isNull(organizations.deletedAt)));
   return row ?? null;
 }
 
@@ -88,6 +88,13 @@ export async function deleteExpired(sql: Sql, now: Date): Promise<void> {
   await sql.delete(invitations).where(lt(invitations.expiresAt, now));
 }
 
+/** Deletes the members, invitations and sessions of an organization. Users stay: they may belong to others. */
+export async function deletePeople(sql: Sql, organizationId: string): Promise<void> {
+  for (const table of [sessions, invitations, members]) {
+    await sql.delete(table).where(eq(table.organizationId, organizationId));
+  }
+}
+
 /** An organization of a user. */
 export interface Membership {
   id: string;
@@ -101,7 +108,7 @@ export function selectMemberships(sql: Sql, userId: string): Promise<Membership[
     .select({ id: organizations.id, name: organizations.name, role: members.role })
     .from(members)
     .innerJoin(organizations, eq(organizations.id, members.organizationId))
-    .where(eq(members.userId, userId))
+    .where(and(eq(members.userId, userId), isNull(organizations.deletedAt)))
     .orderBy(asc(organizations.name));
 }
 

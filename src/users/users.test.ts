@@ -6,6 +6,7 @@ import { DEFAULT_ORGANIZATION, type UserRole } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { addInvitation } from './invitations.ts';
 import { hashPassword, PASSWORD_COST, verifyPassword } from './password.ts';
+import { pruneSessions } from './prune-sessions.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { createSetupInvitation } from './setup-invitation.ts';
 
@@ -346,6 +347,38 @@ describe('members', () => {
     const { key } = await api.makeKey({ organization: 'team', scopes: ['keys'] });
     const answer = await api.send('POST', '/v1/admin/invitations', { key, body: { role: 'owner' } });
     assertError(answer, 403, 'insufficient_scope');
+  });
+});
+
+describe('a deleted organization', () => {
+  const api = useApi();
+
+  it('ends its sessions and invitations at once', async () => {
+    const owner = await join(api, 'owner', { organization: 'gone' });
+    const operator = await join(api, 'owner', { isOperator: true });
+    const token = await invite(api, 'viewer', { organization: 'gone' });
+    const id = await organizationId(api, 'gone');
+    assert.equal((await api.send('DELETE', `/v1/admin/organizations/${id}`)).status, 200);
+    assertError(await owner.send('GET', '/v1/files'), 401, 'invalid_session');
+    assertError(await accept(api, token), 400, 'invalid_invitation', 'token');
+    const answer = await operator.send('PATCH', '/v1/session', { organization_id: id });
+    assertError(answer, 404, 'organization_not_found', 'organization_id');
+  });
+
+  it('expired sessions and invitations are pruned, others stay', async () => {
+    const user = await join(api, 'owner', { organization: 'pruned' });
+    await invite(api, 'viewer', { organization: 'pruned' });
+    const count = async () => {
+      const { rows } = await api.db.execute(
+        'select (select count(*) from sessions where user_id = $1)::int as s, (select count(*) from invitations where organization_id = $2)::int as i',
+        [user.id, await organizationId(api, 'pruned')],
+      );
+      return rows[0];
+    };
+    await pruneSessions(api.deps);
+    assert.deepEqual(await count(), { s: 1, i: 1 });
+    await pruneSessions({ ...api.deps, now: () => Date.now() + 8 * 86_400_000 });
+    assert.deepEqual(await count(), { s: 0, i: 0 });
   });
 });
 
