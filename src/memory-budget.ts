@@ -122,8 +122,8 @@ export function planMemory(limitBytes: number): MemoryBudget {
 }
 
 /**
- * Growth of the heap between two major collections, in percent of what the last one left. V8 lets a small heap grow four times as large:
- * a batch of 50,000 lines then takes up to 229 MB above idle instead of 88 MB (bench/results/batches.md).
+ * Growth of the heap between two major collections, in percent of the live heap after the last one. V8 lets a small heap grow four
+ * times as large: a batch of 50,000 lines then takes up to 229 MB above idle instead of 88 MB (bench/results/batches.md).
  */
 const HEAP_GROWING_PERCENT = 100;
 

@@ -12,7 +12,7 @@ export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'model
 /** One command. Returns JSON. */
 export type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => Promise<unknown>;
 
-/** What a command needs of the state that it opens itself. */
+/** Requirements of a command that opens the stores itself. */
 export interface StateNeeds {
   /** Starts the engines too. */
   needsModels?: boolean;

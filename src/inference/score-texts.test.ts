@@ -19,7 +19,7 @@ function heldEngine() {
   const createEngine = (engine = 'bundled') => ({ moderate, backend: () => ({ engine }) });
   const bound = { engine: createEngine() };
   const models = { get: () => ({ moderation: bound.engine }) } as unknown as ModelLookup;
-  /** Lets all requests end, and those that they make room for. */
+  /** Completes all requests, and the queued requests that start then. */
   const release = async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       for (const resolve of held.splice(0)) resolve();

@@ -134,7 +134,7 @@ export function selectMembers(sql: Sql, organizationId: string, bounds: PageBoun
     .limit(bounds.limit + 1);
 }
 
-/** Selects a member of an organization, locked until the transaction ends; null when the user is none. */
+/** Selects a member of an organization, locked until the transaction ends; null for a user who is no member. */
 export async function lockMember(sql: Sql, organizationId: string, userId: string): Promise<MemberRow | null> {
   const [row] = await sql
     .select()

@@ -26,7 +26,7 @@ export function useSession(): Session {
   return data;
 }
 
-/** Whether the user may change what the page shows. */
+/** Whether the user's role permits changes. */
 export function useMayWrite(): boolean {
   return useSession().organization.role !== 'viewer';
 }

@@ -230,7 +230,7 @@ const MAX_READ_CHARACTERS = 200;
 
 /**
  * The texts that may answer a message without documents and tools: replies to small talk, most of them from the training,
- * otherwise one sentence about the limits of the model. Null for what the model knows itself. `messages` ends with a user's.
+ * otherwise one sentence about the limits of the model. Null when the model can answer itself. `messages` ends with a user message.
  */
 export function selectReplies(messages: readonly ChatMessage[]): readonly string[] | null {
   const text = (messages.at(-1)?.content ?? '').trim();

@@ -11,7 +11,7 @@ export interface TreeFile extends DriveFile {
   isListed: boolean;
 }
 
-/** What a data source reads of a tree. */
+/** The part of a folder tree that a data source selects. */
 export interface DriveSelection {
   files: DriveFile[];
   /** Targets of shortcuts to files. */

@@ -12,7 +12,7 @@ const COMPLETE_LISTING_MS = 7 * 86_400_000;
 /** Statuses of a page token that Drive does not know any more, and of a shared drive that is gone. */
 const EXPIRED: ReadonlySet<number> = new Set([400, 404, 410]);
 
-/** What a data source reads. */
+/** The folders and drives that a data source selects. */
 export interface DriveScope {
   folderIds: readonly string[] | undefined;
   includeSharedDrives: boolean;

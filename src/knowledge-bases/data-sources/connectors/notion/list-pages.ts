@@ -4,7 +4,7 @@ import { type NotionApi, type NotionPage, normalizeId, type Parent } from './not
 /** Maximum length of a chain of parents. */
 const MAX_ANCESTORS = 100;
 
-/** What a data source reads. */
+/** The pages and databases that a data source selects. */
 interface Selection {
   page_ids?: string[];
   database_ids?: string[];
