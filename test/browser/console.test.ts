@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { CONSOLE_FOLDER } from '../../src/console/routes.ts';
-import { CHROMIUM_PATH, SKIP_WITHOUT_CHROMIUM } from '../fixtures/chromium.ts';
-import { type Service, startService } from '../spawned-service.ts';
+import type { Page } from 'playwright-core';
+import {
+  accessibilityViolations,
+  type ConsoleTest,
+  EMAIL,
+  PASSWORD,
+  SKIP_WITHOUT_CONSOLE,
+  startConsole,
+} from './console-page.ts';
 
-const skip = existsSync(join(CONSOLE_FOLDER, 'index.html'))
-  ? SKIP_WITHOUT_CHROMIUM
-  : 'the console is not built: npm run build:console';
-const LAUNCH = {
-  executablePath: CHROMIUM_PATH ?? '',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-};
-const EMAIL = 'ada@example.com';
-const PASSWORD = 'correct horse battery';
 const MANUAL =
   '# Harbour manual\n\n## Opening hours\n\nThe office is open from 8:00 to 18:00 on weekdays.\n\n## Fees\n\nA berth for a boat of up to 10 metres costs 24 euros per night.\n';
 /** Pages of an operator. */
@@ -38,62 +33,24 @@ const PAGES = [
   '/settings',
 ];
 
-describe('the console in Chromium', { skip }, () => {
-  let service: Service;
-  let browser: Browser;
+describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
+  let test: ConsoleTest;
   let page: Page;
   let folder: string;
-  const requests = new Set<string>();
-  const errors: string[] = [];
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'quire-browser-'));
-    service = await startService();
-    browser = await chromium.launch(LAUNCH);
-    page = await openPage(await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US' }));
+    test = await startConsole();
+    page = test.page;
   });
   after(async () => {
-    await browser?.close();
-    await service?.kill();
+    await test?.close();
     rmSync(folder, { recursive: true, force: true });
   });
-
-  /** Opens a page whose script errors and requests are collected. */
-  async function openPage(context: BrowserContext): Promise<Page> {
-    const opened = await context.newPage();
-    opened.on('pageerror', (error) => errors.push(error.message));
-    opened.on('dialog', (dialog) => errors.push(`dialog: ${dialog.message()}`));
-    opened.on('request', (request) => requests.add(new URL(request.url()).origin));
-    return opened;
-  }
-  const open = async (path: string, opened = page) => {
-    await opened.goto(service.url + path);
-    await opened.getByRole('heading', { level: 1 }).waitFor();
-    await opened.waitForLoadState('networkidle');
-  };
-  const joinBy = async (link: string, email: string, opened: Page) => {
-    await opened.goto(link);
-    await opened.getByLabel('Email').fill(email);
-    await opened.getByLabel('Name').fill(email);
-    await opened.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
-    await opened.getByRole('button', { name: 'Create account' }).click();
-    await opened.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
-  };
-  /** Violations of WCAG 2.2 A and AA on the page. */
-  const violations = async (opened: Page): Promise<string[]> => {
-    await opened.evaluate(axe.source);
-    return opened.evaluate(async () => {
-      const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-      const { axe: runner } = globalThis as unknown as { axe: typeof import('axe-core') };
-      const { violations: found } = await runner.run({ runOnly: tags });
-      return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-    });
-  };
+  const open = (path: string, opened = page) => test.open(path, opened);
 
   it('the link of the first start creates the first account, and its token leaves the address', async () => {
-    const link = /http\S+\/join#\S+/.exec(service.stdout())?.[0] ?? '';
-    await joinBy(link, EMAIL, page);
-    assert.equal(page.url(), `${service.url}/`);
+    assert.equal(page.url(), `${test.service.url}/`);
     await page.goBack();
     assert.ok(!page.url().includes('#'));
   });
@@ -121,7 +78,7 @@ describe('the console in Chromium', { skip }, () => {
     await page.getByLabel('Name').fill('support bot');
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
     const secret = (await page.getByText(/^quire-sk-/).textContent()) ?? '';
-    const response = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } });
+    const response = await fetch(`${test.service.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } });
     assert.equal(response.status, 200);
     await page.getByRole('button', { name: 'Close' }).last().click();
     await page.getByText('support bot').waitFor();
@@ -153,15 +110,7 @@ describe('the console in Chromium', { skip }, () => {
 
   it('shows user texts as text', async () => {
     const name = '<img src=x onerror=alert(1)>';
-    await page.evaluate(
-      (value) =>
-        fetch('/v1/knowledge-bases', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ name: value, description: value }),
-        }),
-      name,
-    );
+    await test.call('POST', '/v1/knowledge-bases', { name, description: name });
     await open('/knowledge-bases');
     await page.getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
@@ -174,25 +123,20 @@ describe('the console in Chromium', { skip }, () => {
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
       for (const path of PAGES) {
         await open(path);
-        found.push(...(await violations(page)).map((violation) => `${path} ${violation}`));
+        found.push(...(await accessibilityViolations(page)).map((violation) => `${path} ${violation}`));
       }
       assert.deepEqual(found, []);
     });
   }
 
   it('a viewer reads, and gets no button that changes anything', async () => {
-    const token = await page.evaluate(async () => {
-      const body = JSON.stringify({ role: 'viewer' });
-      const headers = { 'content-type': 'application/json' };
-      const response = await fetch('/v1/admin/invitations', { method: 'POST', headers, body });
-      return ((await response.json()) as { token: string }).token;
-    });
-    const viewer = await openPage(await browser.newContext({ locale: 'en-US' }));
-    await joinBy(`${service.url}/join#${token}`, 'vera@example.com', viewer);
+    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'viewer' });
+    const viewer = await test.newPage();
+    await test.join(`${test.service.url}/join#${token}`, 'vera@example.com', viewer);
     await open('/knowledge-bases', viewer);
     await viewer.getByText('Harbour').waitFor();
     assert.equal(await viewer.getByRole('button', { name: 'Create knowledge base' }).count(), 0);
-    await viewer.goto(`${service.url}/keys`);
+    await viewer.goto(`${test.service.url}/keys`);
     await viewer.getByText('Your role may not see this page.').waitFor();
     assert.equal(await viewer.getByRole('link', { name: 'API keys' }).count(), 0);
     await viewer.context().close();
@@ -210,12 +154,12 @@ describe('the console in Chromium', { skip }, () => {
   });
 
   it('a link to another site after the sign-in is ignored', async () => {
-    await page.goto(`${service.url}/sign-in?from=//evil.example`);
+    await page.goto(`${test.service.url}/sign-in?from=//evil.example`);
     await page.getByLabel('Email').fill(EMAIL);
     await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
-    assert.equal(page.url(), `${service.url}/`);
+    assert.equal(page.url(), `${test.service.url}/`);
   });
 
   it('stores no credential in the browser, calls no other host, and throws no error', async () => {
@@ -223,7 +167,7 @@ describe('the console in Chromium', { skip }, () => {
       await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
     );
     assert.ok(!/quire-sk-|quire_session|correct horse|@/.test(stored), stored);
-    assert.deepEqual([...requests], [service.url]);
-    assert.deepEqual(errors, []);
+    assert.deepEqual([...test.origins], [test.service.url]);
+    assert.deepEqual(test.errors, []);
   });
 });

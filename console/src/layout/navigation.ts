@@ -1,5 +1,5 @@
 import type { Session } from '../api/session.ts';
-import type { Messages } from '../messages/en.ts';
+import type { Messages } from '../messages/en/index.ts';
 
 interface NavigationItem {
   to: string;

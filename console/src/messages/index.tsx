@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import { de } from './de.ts';
-import { en, type Messages } from './en.ts';
+import { de } from './de/index.ts';
+import { en, type Messages } from './en/index.ts';
 
 /** The catalogues by language tag. */
 export const CATALOGUES = { en, de } as const;

@@ -6,7 +6,6 @@ import {
   Select,
   SimpleGrid,
   Slider,
-  Stack,
   Switch,
   Text,
   Textarea,
@@ -18,9 +17,10 @@ import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
+import { Form } from '../components/form-dialog.tsx';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
-import { EmptyState, ErrorState } from '../components/states.tsx';
+import { EmptyState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { DryRun } from './guardrail-dry-run.tsx';
 
@@ -174,82 +174,66 @@ function PolicyForm({ policy, onClose, onSaved }: PolicyFormProps) {
     onSuccess: onSaved,
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        mutation.mutate();
-      }}
-    >
-      <Stack>
-        <TextInput
-          label={common.name}
-          required
-          data-autofocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        <Switch
-          label={guardrails.enabled}
-          checked={enabled}
-          onChange={(event) => setEnabled(event.currentTarget.checked)}
-        />
-        <Switch
-          label={guardrails.block}
-          description={guardrails.blockHint}
-          checked={block}
-          onChange={(event) => setBlock(event.currentTarget.checked)}
-        />
-        <Select
-          label={guardrails.applyTo}
-          allowDeselect={false}
-          data={(['both', 'input', 'output'] as const).map((value) => ({ value, label: guardrails[value] }))}
-          value={direction}
-          onChange={(value) => value !== null && setDirection(value as Direction)}
-        />
-        <div>
-          <Text fw={500} size="sm">
-            {guardrails.thresholds}
-          </Text>
-          <Text size="xs" c="dimmed" mb="xs">
-            {guardrails.thresholdsHint}
-          </Text>
-          <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            {CATEGORIES.map((category) => (
-              <div key={category}>
-                <Text size="sm">
-                  {category}: {(thresholds[category] ?? DEFAULT_THRESHOLD).toFixed(2)}
-                </Text>
-                <Slider
-                  thumbLabel={category}
-                  min={0}
-                  max={1}
-                  step={0.05}
-                  value={thresholds[category] ?? DEFAULT_THRESHOLD}
-                  onChange={(value) => setThresholds({ ...thresholds, [category]: value })}
-                />
-              </div>
-            ))}
-          </SimpleGrid>
-        </div>
-        <Textarea
-          label={guardrails.topics}
-          description={guardrails.topicsHint}
-          autosize
-          minRows={4}
-          maxRows={12}
-          value={topics}
-          onChange={(event) => setTopics(event.currentTarget.value)}
-        />
-        {mutation.isError && <ErrorState error={mutation.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {common.cancel}
-          </Button>
-          <Button type="submit" loading={mutation.isPending}>
-            {common.save}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form onCancel={onClose} mutation={mutation}>
+      <TextInput
+        label={common.name}
+        required
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Switch
+        label={guardrails.enabled}
+        checked={enabled}
+        onChange={(event) => setEnabled(event.currentTarget.checked)}
+      />
+      <Switch
+        label={guardrails.block}
+        description={guardrails.blockHint}
+        checked={block}
+        onChange={(event) => setBlock(event.currentTarget.checked)}
+      />
+      <Select
+        label={guardrails.applyTo}
+        allowDeselect={false}
+        data={(['both', 'input', 'output'] as const).map((value) => ({ value, label: guardrails[value] }))}
+        value={direction}
+        onChange={(value) => value !== null && setDirection(value as Direction)}
+      />
+      <div>
+        <Text fw={500} size="sm">
+          {guardrails.thresholds}
+        </Text>
+        <Text size="xs" c="dimmed" mb="xs">
+          {guardrails.thresholdsHint}
+        </Text>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          {CATEGORIES.map((category) => (
+            <div key={category}>
+              <Text size="sm">
+                {category}: {(thresholds[category] ?? DEFAULT_THRESHOLD).toFixed(2)}
+              </Text>
+              <Slider
+                thumbLabel={category}
+                min={0}
+                max={1}
+                step={0.05}
+                value={thresholds[category] ?? DEFAULT_THRESHOLD}
+                onChange={(value) => setThresholds({ ...thresholds, [category]: value })}
+              />
+            </div>
+          ))}
+        </SimpleGrid>
+      </div>
+      <Textarea
+        label={guardrails.topics}
+        description={guardrails.topicsHint}
+        autosize
+        minRows={4}
+        maxRows={12}
+        value={topics}
+        onChange={(event) => setTopics(event.currentTarget.value)}
+      />
+    </Form>
   );
 }

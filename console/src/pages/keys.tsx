@@ -12,17 +12,17 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { type Session, useSession } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { CopyText } from '../components/copy-text.tsx';
+import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
-import { ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 
 type ApiKey = paths['/v1/admin/keys']['get']['responses'][200]['content']['application/json']['data'][number];
@@ -122,15 +122,15 @@ export function KeysPage() {
           },
         ]}
       />
-      <CreateKeyDialog
-        isOpen={isCreating}
-        onClose={() => setCreating(false)}
-        onCreated={(key) => {
-          setCreating(false);
-          setSecret(key);
-          void refresh();
-        }}
-      />
+      {isCreating && (
+        <CreateKeyDialog
+          onClose={() => setCreating(false)}
+          onCreated={(key) => {
+            setSecret(key);
+            void refresh();
+          }}
+        />
+      )}
       <Modal opened={secret !== null} onClose={() => setSecret(null)} title={keys.created} size="lg">
         <Stack>
           <Alert color="orange">{keys.createdText}</Alert>
@@ -157,13 +157,12 @@ function KeyStatus({ apiKey }: { apiKey: ApiKey }) {
 }
 
 interface CreateKeyDialogProps {
-  isOpen: boolean;
   onClose(): void;
   /** Called with the secret, which is shown once. */
   onCreated(key: string): void;
 }
 
-function CreateKeyDialog({ isOpen, onClose, onCreated }: CreateKeyDialogProps) {
+function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
   const { keys, common } = useMessages();
   const { organization } = useSession();
   const [name, setName] = useState('');
@@ -175,100 +174,78 @@ function CreateKeyDialog({ isOpen, onClose, onCreated }: CreateKeyDialogProps) {
   const modelList = useQuery({
     queryKey: ['models'],
     queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
-    enabled: isOpen,
   });
-  const mutation = useMutation({
-    mutationFn: () =>
-      body(
-        api.POST('/v1/admin/keys', {
-          body: {
-            organization_id: organization.id,
-            name,
-            scopes: scopes as Scope[],
-            models: models.length === 0 ? null : models,
-            ...(typeof days === 'number' && { expires_in: days * 86_400 }),
-            ...(typeof budget === 'number' && {
-              budget: { period: 'month' as const, limit_micros: Math.round(budget * 1e6) },
-            }),
-            ...(typeof requests === 'number' && { limits: { requests_per_minute: requests } }),
-          },
-        }),
-      ),
-    onSuccess: ({ key }) => {
-      setName('');
-      onCreated(key);
-    },
-  });
+  const submit = async () => {
+    const { key } = await body(
+      api.POST('/v1/admin/keys', {
+        body: {
+          organization_id: organization.id,
+          name,
+          scopes: scopes as Scope[],
+          models: models.length === 0 ? null : models,
+          ...(typeof days === 'number' && { expires_in: days * 86_400 }),
+          ...(typeof budget === 'number' && {
+            budget: { period: 'month' as const, limit_micros: Math.round(budget * 1e6) },
+          }),
+          ...(typeof requests === 'number' && { limits: { requests_per_minute: requests } }),
+        },
+      }),
+    );
+    onCreated(key);
+  };
   return (
-    <Modal opened={isOpen} onClose={onClose} title={keys.createTitle} size="lg">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          mutation.mutate();
-        }}
-      >
-        <Stack>
-          <TextInput
-            label={common.name}
-            required
-            data-autofocus
-            maxLength={100}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <Checkbox.Group label={keys.scopes} value={scopes} onChange={setScopes}>
-            <Group mt="xs">
-              {KEY_SCOPES.map((scope) => (
-                <Checkbox key={scope} value={scope} label={scope} />
-              ))}
-            </Group>
-          </Checkbox.Group>
-          <MultiSelect
-            label={keys.models}
-            description={keys.modelsHint}
-            data={modelList.data?.data.map(({ id }) => id) ?? []}
-            value={models}
-            onChange={setModels}
-            searchable
-            clearable
-          />
-          <Group grow align="flex-start">
-            <NumberInput
-              label={keys.expires}
-              description={keys.expiresHint}
-              min={1}
-              max={3650}
-              allowDecimal={false}
-              value={days}
-              onChange={setDays}
-            />
-            <NumberInput
-              label={keys.budget}
-              description={keys.budgetHint}
-              min={0}
-              value={budget}
-              onChange={setBudget}
-            />
-            <NumberInput
-              label={keys.rpm}
-              description={keys.rpmHint}
-              min={1}
-              allowDecimal={false}
-              value={requests}
-              onChange={setRequests}
-            />
-          </Group>
-          {mutation.isError && <ErrorState error={mutation.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {common.cancel}
-            </Button>
-            <Button type="submit" loading={mutation.isPending} disabled={scopes.length === 0}>
-              {common.create}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={keys.createTitle}
+      submitLabel={common.create}
+      size="lg"
+      isValid={scopes.length > 0}
+      onClose={onClose}
+      submit={submit}
+    >
+      <TextInput
+        label={common.name}
+        required
+        data-autofocus
+        maxLength={100}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Checkbox.Group label={keys.scopes} value={scopes} onChange={setScopes}>
+        <Group mt="xs">
+          {KEY_SCOPES.map((scope) => (
+            <Checkbox key={scope} value={scope} label={scope} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <MultiSelect
+        label={keys.models}
+        description={keys.modelsHint}
+        data={modelList.data?.data.map(({ id }) => id) ?? []}
+        value={models}
+        onChange={setModels}
+        searchable
+        clearable
+      />
+      <Group grow align="flex-start">
+        <NumberInput
+          label={keys.expires}
+          description={keys.expiresHint}
+          min={1}
+          max={3650}
+          allowDecimal={false}
+          value={days}
+          onChange={setDays}
+        />
+        <NumberInput label={keys.budget} description={keys.budgetHint} min={0} value={budget} onChange={setBudget} />
+        <NumberInput
+          label={keys.rpm}
+          description={keys.rpmHint}
+          min={1}
+          allowDecimal={false}
+          value={requests}
+          onChange={setRequests}
+        />
+      </Group>
+    </FormDialog>
   );
 }

@@ -1,14 +1,15 @@
-import { Anchor, Button, Group, Modal, Stack, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Anchor, Button, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
+import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
-import { EmptyState, ErrorState } from '../components/states.tsx';
+import { EmptyState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
 
@@ -46,56 +47,36 @@ export function KnowledgeBasesPage() {
           { heading: common.created, cell: (base) => format.time(base.created_at) },
         ]}
       />
-      <CreateDialog isOpen={isCreating} onClose={() => setCreating(false)} />
+      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
     </Page>
   );
 }
 
-function CreateDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+function CreateDialog({ onClose }: { onClose(): void }) {
   const { kb, common } = useMessages();
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
-  const mutation = useMutation({
-    mutationFn: () => body(api.POST('/v1/knowledge-bases', { body: { name, description } })),
-    onSuccess: async ({ id }) => {
-      await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
-      await navigate({ to: '/knowledge-bases/$kbId', params: { kbId: id } });
-    },
-  });
+  const submit = async () => {
+    const { id } = await body(api.POST('/v1/knowledge-bases', { body: { name, description } }));
+    await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
+    await navigate({ to: '/knowledge-bases/$kbId', params: { kbId: id } });
+  };
   return (
-    <Modal opened={isOpen} onClose={onClose} title={kb.create}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          mutation.mutate();
-        }}
-      >
-        <Stack>
-          <TextInput
-            label={common.name}
-            required
-            data-autofocus
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <TextInput
-            label={kb.description}
-            value={description}
-            onChange={(event) => setDescription(event.currentTarget.value)}
-          />
-          {mutation.isError && <ErrorState error={mutation.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {common.cancel}
-            </Button>
-            <Button type="submit" loading={mutation.isPending}>
-              {common.create}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog title={kb.create} submitLabel={common.create} onClose={onClose} submit={submit}>
+      <TextInput
+        label={common.name}
+        required
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label={kb.description}
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+    </FormDialog>
   );
 }

@@ -6,6 +6,7 @@ import type { paths } from '../api/schema.d.ts';
 import { useSession } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { CopyText } from '../components/copy-text.tsx';
+import { Form } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
@@ -176,38 +177,22 @@ function InviteDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void })
           </Group>
         </Stack>
       ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            mutation.mutate();
-          }}
-        >
-          <Stack>
-            <TextInput
-              label={members.note}
-              data-autofocus
-              maxLength={100}
-              value={note}
-              onChange={(event) => setNote(event.currentTarget.value)}
-            />
-            <Radio.Group label={members.role} value={role} onChange={(value) => setRole(value as Role)}>
-              <Stack gap="xs" mt="xs">
-                {ROLES.map((each) => (
-                  <Radio key={each} value={each} label={members.roles[each]} description={members.roleHints[each]} />
-                ))}
-              </Stack>
-            </Radio.Group>
-            {mutation.isError && <ErrorState error={mutation.error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
-                {common.cancel}
-              </Button>
-              <Button type="submit" loading={mutation.isPending}>
-                {members.invite}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
+        <Form submitLabel={members.invite} onCancel={close} mutation={mutation}>
+          <TextInput
+            label={members.note}
+            data-autofocus
+            maxLength={100}
+            value={note}
+            onChange={(event) => setNote(event.currentTarget.value)}
+          />
+          <Radio.Group label={members.role} value={role} onChange={(value) => setRole(value as Role)}>
+            <Stack gap="xs" mt="xs">
+              {ROLES.map((each) => (
+                <Radio key={each} value={each} label={members.roles[each]} description={members.roleHints[each]} />
+              ))}
+            </Stack>
+          </Radio.Group>
+        </Form>
       )}
     </Modal>
   );

@@ -1,0 +1,26 @@
+import type { Messages } from '../en/index.ts';
+
+export const guardrails: Messages['guardrails'] = {
+  title: 'Richtlinien',
+  intro: 'Richtlinien prüfen Ein- und Ausgaben der Modelle. Es gilt die neueste eingeschaltete.',
+  create: 'Richtlinie anlegen',
+  edit: 'Richtlinie ändern',
+  enabled: 'Eingeschaltet',
+  block: 'Markierte Inhalte sperren',
+  blockHint: 'Sonst werden sie nur markiert.',
+  thresholds: 'Schwellen',
+  thresholdsHint: 'Inhalte über einer Schwelle werden markiert. 1 markiert nie.',
+  topics: 'Verbotene Themen',
+  topicsHint: 'Eines je Zeile. Eine Zeile mit ~ am Anfang warnt nur.',
+  applyTo: 'Gilt für',
+  input: 'Eingabe',
+  output: 'Ausgabe',
+  both: 'Ein- und Ausgabe',
+  test: 'Probelauf',
+  testHint: 'Text, der gegen diese Richtlinie geprüft wird. Nichts wird gespeichert.',
+  runTest: 'Prüfen',
+  flagged: 'markiert',
+  passed: 'unauffällig',
+  empty: 'Noch keine Richtlinien. Alle Inhalte sind erlaubt.',
+  deleteText: 'Danach gilt die nächste eingeschaltete Richtlinie oder keine.',
+};

@@ -1,0 +1,43 @@
+import type { Messages } from '../en/index.ts';
+import { audit } from './audit.ts';
+import { batches } from './batches.ts';
+import { cache } from './cache.ts';
+import { common } from './common.ts';
+import { files } from './files.ts';
+import { guardrails } from './guardrails.ts';
+import { join } from './join.ts';
+import { keys } from './keys.ts';
+import { kb } from './knowledge-bases.ts';
+import { members } from './members.ts';
+import { models } from './models.ts';
+import { nav } from './nav.ts';
+import { overview } from './overview.ts';
+import { playground } from './playground.ts';
+import { settings } from './settings.ts';
+import { signIn } from './sign-in.ts';
+import { start } from './start.ts';
+import { usage } from './usage.ts';
+
+/** German texts of the console. */
+export const de: Messages = {
+  language: 'Deutsch',
+  product: 'Quire',
+  nav,
+  common,
+  signIn,
+  join,
+  start,
+  keys,
+  members,
+  kb,
+  files,
+  batches,
+  guardrails,
+  models,
+  usage,
+  overview,
+  cache,
+  audit,
+  settings,
+  playground,
+};

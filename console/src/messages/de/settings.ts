@@ -1,0 +1,10 @@
+import type { Messages } from '../en/index.ts';
+
+export const settings: Messages['settings'] = {
+  title: 'Einstellungen',
+  password: 'Passwort ändern',
+  current: 'Aktuelles Passwort',
+  next: 'Neues Passwort',
+  changed: 'Das Passwort wurde geändert. Alle anderen Sitzungen sind beendet.',
+  languageTitle: 'Sprache',
+};

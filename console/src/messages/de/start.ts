@@ -1,0 +1,15 @@
+import type { Messages } from '../en/index.ts';
+
+export const start: Messages['start'] = {
+  title: 'Start',
+  intro: 'Drei Schritte von Ihren Dokumenten zu einer Antwort.',
+  step1: 'Wissensbasis anlegen',
+  step1Text: 'Laden Sie Dokumente hoch. Quire zerlegt, vektorisiert und indiziert sie.',
+  step2: 'Eine Frage stellen',
+  step2Text: 'Der Playground antwortet aus Ihren Dokumenten und nennt die Quellen.',
+  step3: 'Aus Ihrem Code nutzen',
+  step3Text: 'Legen Sie einen API-Schlüssel an und richten Sie einen OpenAI-Client auf diesen Dienst.',
+  open: 'Öffnen',
+  code: 'In Ihrem Code',
+  createKey: 'Schlüssel anlegen',
+};

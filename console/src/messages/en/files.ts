@@ -1,0 +1,8 @@
+export const files = {
+  title: 'Files',
+  intro: 'Uploaded files of this organization.',
+  purpose: 'Purpose',
+  empty: 'No files yet.',
+  deleteText: 'Documents that were made from this file stay until their data source is deleted.',
+  download: 'Download',
+};

@@ -1,0 +1,45 @@
+import { audit } from './audit.ts';
+import { batches } from './batches.ts';
+import { cache } from './cache.ts';
+import { common } from './common.ts';
+import { files } from './files.ts';
+import { guardrails } from './guardrails.ts';
+import { join } from './join.ts';
+import { keys } from './keys.ts';
+import { kb } from './knowledge-bases.ts';
+import { members } from './members.ts';
+import { models } from './models.ts';
+import { nav } from './nav.ts';
+import { overview } from './overview.ts';
+import { playground } from './playground.ts';
+import { settings } from './settings.ts';
+import { signIn } from './sign-in.ts';
+import { start } from './start.ts';
+import { usage } from './usage.ts';
+
+/** English texts of the console, one file for each area. The other catalogues have the same keys. */
+export const en = {
+  language: 'English',
+  product: 'Quire',
+  nav,
+  common,
+  signIn,
+  join,
+  start,
+  keys,
+  members,
+  kb,
+  files,
+  batches,
+  guardrails,
+  models,
+  usage,
+  overview,
+  cache,
+  audit,
+  settings,
+  playground,
+};
+
+/** The texts of a language. */
+export type Messages = typeof en;

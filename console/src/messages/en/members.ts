@@ -1,0 +1,23 @@
+export const members = {
+  title: 'Members',
+  intro: 'People who sign in to the console, and what they may do in this organization.',
+  invite: 'Invite',
+  inviteTitle: 'Invite a person',
+  role: 'Role',
+  roles: { owner: 'Owner', developer: 'Developer', viewer: 'Viewer' },
+  roleHints: {
+    owner: 'Everything, including keys and members',
+    developer: 'Models, files, knowledge bases and policies',
+    viewer: 'Reads only',
+  },
+  note: 'For whom',
+  link: 'Invitation link',
+  linkText: 'Send this link to the person. It works once and expires in seven days.',
+  invitations: 'Open invitations',
+  withdraw: 'Withdraw',
+  remove: 'Remove',
+  removeText: 'The person loses access to this organization at once.',
+  you: 'you',
+  operator: 'operator',
+  expires: 'Expires',
+};

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { CONSOLE_FOLDER } from '../../src/console/routes.ts';
+import { CHROMIUM_PATH, SKIP_WITHOUT_CHROMIUM } from '../fixtures/chromium.ts';
+import { type Service, type ServiceOptions, startService } from '../spawned-service.ts';
+
+/** Why the tests of the console cannot run here; false where they can. */
+export const SKIP_WITHOUT_CONSOLE = existsSync(join(CONSOLE_FOLDER, 'index.html'))
+  ? SKIP_WITHOUT_CHROMIUM
+  : 'the console is not built: npm run build:console';
+
+const LAUNCH = {
+  executablePath: CHROMIUM_PATH ?? '',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+};
+/** The operator that the setup link creates. */
+export const EMAIL = 'ada@example.com';
+export const PASSWORD = 'correct horse battery';
+
+/** A service with its first account, and a page of Chromium that is signed in to it. */
+export interface ConsoleTest {
+  service: Service;
+  browser: Browser;
+  /** Signed in as an operator and owner of the organization `default`. */
+  page: Page;
+  /** Origins that any page asked. */
+  origins: Set<string>;
+  /** Script errors and dialogs of any page. */
+  errors: string[];
+  /** Opens a page in a new context: another user, window or theme. */
+  newPage(options?: BrowserContextOptions): Promise<Page>;
+  /** Opens a path and waits for its heading and data. */
+  open(path: string, page?: Page): Promise<void>;
+  /** Creates an account by a setup or invitation link. */
+  join(link: string, email: string, page: Page): Promise<void>;
+  /** Calls the API under the session of the page; the answer must not be an error. */
+  call<T>(method: string, path: string, body?: object, page?: Page): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Starts a service and Chromium, and creates the first account by the setup link. */
+export async function startConsole(options?: ServiceOptions): Promise<ConsoleTest> {
+  const service = await startService(options);
+  const browser = await chromium.launch(LAUNCH);
+  const origins = new Set<string>();
+  const errors: string[] = [];
+  const watch = async (context: BrowserContext): Promise<Page> => {
+    const page = await context.newPage();
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('dialog', (dialog) => errors.push(`dialog: ${dialog.message()}`));
+    page.on('request', (request) => origins.add(new URL(request.url()).origin));
+    return page;
+  };
+  const newPage = async (options: BrowserContextOptions = {}) =>
+    watch(await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options }));
+  const page = await newPage();
+  const test: ConsoleTest = {
+    service,
+    browser,
+    page,
+    origins,
+    errors,
+    newPage,
+    async open(path, opened = page) {
+      await opened.goto(service.url + path);
+      await opened.getByRole('heading', { level: 1 }).waitFor();
+      await opened.waitForLoadState('networkidle');
+    },
+    async join(link, email, opened) {
+      await opened.goto(link);
+      await opened.getByLabel('Email').fill(email);
+      await opened.getByLabel('Name').fill(email);
+      await opened.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
+      await opened.getByRole('button', { name: 'Create account' }).click();
+      await opened.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+    },
+    call: (method, path, body, opened = page) => callApi(opened, { method, path, body }),
+    async close() {
+      await browser.close();
+      await service.kill();
+    },
+  };
+  await test.join(/http\S+\/join#\S+/.exec(service.stdout())?.[0] ?? '', EMAIL, page);
+  return test;
+}
+
+/** Calls the API by `fetch` in the page, under its session. */
+async function callApi<T>(
+  page: Page,
+  request: { method: string; path: string; body?: object | undefined },
+): Promise<T> {
+  const { status, text } = await page.evaluate(async ({ method, path, body }) => {
+    const init =
+      body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await fetch(path, { method, ...init });
+    return { status: response.status, text: await response.text() };
+  }, request);
+  if (status >= 400) throw new Error(`${request.method} ${request.path}: ${status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+/** Violations of WCAG 2.2 A and AA on the page. */
+export async function accessibilityViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+    const { axe: runner } = globalThis as unknown as { axe: typeof import('axe-core') };
+    const { violations: found } = await runner.run({ runOnly: tags });
+    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+  });
+}
