@@ -125,7 +125,7 @@ async function purgeResponses({ db, organizationId }: Purge): Promise<boolean> {
 function purgeKnowledgeBases({ organizationId, ...purge }: Purge): Promise<boolean> {
   return deleteEach(
     purge,
-    (bounds) => selectKnowledgeBases(purge.db.sql, organizationId, bounds),
+    (bounds) => selectKnowledgeBases(purge.db.sql, organizationId, {}, bounds),
     ({ id }) => deleteKnowledgeBase(purge, serviceCall(organizationId), id),
   );
 }

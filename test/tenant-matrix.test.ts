@@ -90,6 +90,11 @@ const ID_FIELDS: Record<string, IdField> = {
     // An unknown filter value selects nothing.
     status: 200,
   },
+  'GET /v1/knowledge-bases/:kb_id/ingestion-jobs data_source_id': {
+    resource: 'ds_id',
+    url: ({ kb_id }, id) => `/v1/knowledge-bases/${kb_id}/ingestion-jobs?data_source_id=${id}`,
+    status: 200,
+  },
 };
 
 /** Fields that are not ids of an organization's resources, as `field` or `ROUTE field`, with the reason. */

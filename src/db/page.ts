@@ -1,3 +1,4 @@
+import { type AnyColumn, asc, desc, sql as expression, gt, lt, type SQL } from 'drizzle-orm';
 import { type Static, Type } from 'typebox';
 import { invalidValue } from '../errors.ts';
 import { type IdKind, isId } from '../lib/ids.ts';
@@ -9,6 +10,20 @@ export const ListQuery = Type.Object({
 });
 
 export type ListQuery = Static<typeof ListQuery>;
+
+/** Query parameter of lists that can begin with the newest item. */
+export const ListOrder = Type.Optional(
+  Type.Enum(['asc', 'desc'], { default: 'asc', description: '`desc`: newest first.' }),
+);
+
+/** Query parameter of lists that can be searched by name. */
+export const NameSearch = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'Lists only items whose name contains this text, in upper or lower case.',
+  }),
+);
 
 /** Default page size. */
 export const DEFAULT_PAGE_SIZE = 20;
@@ -30,6 +45,24 @@ export const listOf = <T extends ReturnType<typeof Type.Object>>(item: T) =>
 export interface PageBounds {
   limit: number;
   after: string | null;
+}
+
+/** Conditions and order of a page of rows by id, which is the order of creation. */
+export function pageOrder(
+  id: AnyColumn,
+  { after }: PageBounds,
+  order: 'asc' | 'desc' = 'asc',
+): { isAfter: SQL | undefined; orderBy: SQL } {
+  const isLater = order === 'desc' ? lt : gt;
+  return {
+    isAfter: after === null ? undefined : isLater(id, after),
+    orderBy: order === 'desc' ? desc(id) : asc(id),
+  };
+}
+
+/** Condition that a name contains a text, in upper or lower case; undefined without a text. */
+export function nameContains(name: AnyColumn, text: string | undefined): SQL | undefined {
+  return text === undefined ? undefined : expression`strpos(lower(${name}), lower(${text})) > 0`;
 }
 
 /** Validates the cursor. Every well-formed id of the resource is a valid cursor, even when its row does not exist. */

@@ -102,6 +102,11 @@ describe('files', () => {
     );
     assert.deepEqual(await read('&purpose=knowledge-base'), []);
     assert.deepEqual(await read('&order=desc'), ids.toReversed());
+    assert.deepEqual(
+      await read('&search=A.JSON&purpose=fine-tune'),
+      ids.filter((_, at) => at % 2 === 1),
+    );
+    assert.deepEqual(await read('&search=b.jsonl'), []);
   });
 
   it('GET /v1/files: 400 for an invalid limit, cursor or purpose', async () => {

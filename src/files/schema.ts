@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../db/page.ts';
+import { ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Purposes of files. */
@@ -66,7 +66,8 @@ export const FileParams = Type.Object({ file_id: Type.String() });
 export const FileListQuery = Type.Object({
   ...ListQuery.properties,
   purpose: Type.Optional(Type.Enum([...FILE_PURPOSES], { description: 'Lists only files of this purpose.' })),
-  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: '`desc`: newest first.' })),
+  search: NameSearch,
+  order: ListOrder,
 });
 
 export type FileListQuery = Static<typeof FileListQuery>;

@@ -1,6 +1,6 @@
-import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
+import { and, asc, eq, inArray, lt, ne } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
-import type { PageBounds } from '../db/page.ts';
+import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import type { FileListQuery } from './schema.ts';
 import { files, fileUses, orphanedBlobs } from './tables.ts';
 
@@ -17,15 +17,14 @@ export async function selectFile(sql: Sql, organizationId: string, id: string): 
   return row ?? null;
 }
 
-/** Selects files of the organization, optionally of one purpose, in id (creation) order. */
+/** Selects files of the organization, optionally of one purpose or name, in id (creation) order. */
 export function selectFiles(
   sql: Sql,
   organizationId: string,
-  { purpose, order }: Pick<FileListQuery, 'purpose' | 'order'>,
+  { purpose, search, order }: Pick<FileListQuery, 'purpose' | 'search' | 'order'>,
   bounds: PageBounds,
 ): Promise<FileRow[]> {
-  const isDescending = order === 'desc';
-  const isAfter = isDescending ? lt : gt;
+  const { isAfter, orderBy } = pageOrder(files.id, bounds, order);
   return sql
     .select()
     .from(files)
@@ -33,10 +32,11 @@ export function selectFiles(
       and(
         eq(files.organizationId, organizationId),
         purpose === undefined ? undefined : eq(files.purpose, purpose),
-        bounds.after === null ? undefined : isAfter(files.id, bounds.after),
+        nameContains(files.filename, search),
+        isAfter,
       ),
     )
-    .orderBy(isDescending ? desc(files.id) : asc(files.id))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
 

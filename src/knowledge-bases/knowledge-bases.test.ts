@@ -150,6 +150,11 @@ describe('GET /v1/knowledge-bases', () => {
     assert.deepEqual([first.has_more, first.first_id, first.last_id], [true, ids[0], ids[1]]);
     const second = await get(`?limit=2&after=${first.last_id}`);
     assert.deepEqual([second.data.map(({ id }: { id: string }) => id), second.has_more], [ids.slice(2), false]);
+    const found = await get('?search=B&order=desc');
+    assert.deepEqual(
+      found.data.map(({ id }: { id: string }) => id),
+      [ids[1]],
+    );
   });
 
   it('400 for a limit out of bounds and a cursor of another kind', async () => {

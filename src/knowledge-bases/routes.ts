@@ -1,4 +1,4 @@
-import { ListQuery, listOf } from '../db/page.ts';
+import { listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
@@ -10,6 +10,7 @@ import {
   CreateKnowledgeBase,
   DeletedKnowledgeBase,
   KnowledgeBase,
+  KnowledgeBaseListQuery,
   KnowledgeBaseParams,
   ListedKnowledgeBase,
   UpdateKnowledgeBase,
@@ -38,7 +39,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       schema: {
         summary: 'List the knowledge bases',
         tags,
-        querystring: ListQuery,
+        querystring: KnowledgeBaseListQuery,
         response: { 200: listOf(ListedKnowledgeBase) },
       },
       config,

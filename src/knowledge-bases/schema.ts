@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum characters of a name. */
@@ -101,6 +102,15 @@ export const KnowledgeBase = Type.Object(
 );
 
 export type KnowledgeBase = Static<typeof KnowledgeBase>;
+
+/** Query parameters of the list of knowledge bases. */
+export const KnowledgeBaseListQuery = Type.Object({
+  ...ListQuery.properties,
+  search: NameSearch,
+  order: ListOrder,
+});
+
+export type KnowledgeBaseListQuery = Static<typeof KnowledgeBaseListQuery>;
 
 /** Path parameters of one knowledge base. */
 export const KnowledgeBaseParams = Type.Object({ kb_id: Type.String() });

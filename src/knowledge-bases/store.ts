@@ -1,7 +1,8 @@
-import { and, asc, eq, getTableColumns, gt } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns } from 'drizzle-orm';
 import type { Database, Sql } from '../db/db.ts';
-import type { PageBounds } from '../db/page.ts';
+import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import { prepared } from '../db/prepared.ts';
+import type { KnowledgeBaseListQuery } from './schema.ts';
 import { droppedIndexes, knowledgeBases } from './tables.ts';
 
 export type KnowledgeBaseRow = typeof knowledgeBases.$inferSelect;
@@ -40,22 +41,19 @@ export async function lockKnowledgeBase(
   return row ?? null;
 }
 
-/** Selects the organization's knowledge bases, oldest first. */
+/** Selects the organization's knowledge bases, optionally those whose name contains a text, in id (creation) order. */
 export function selectKnowledgeBases(
   sql: Sql,
   organizationId: string,
+  { search, order }: Omit<KnowledgeBaseListQuery, keyof PageBounds>,
   bounds: PageBounds,
 ): Promise<KnowledgeBaseRow[]> {
+  const { isAfter, orderBy } = pageOrder(knowledgeBases.id, bounds, order);
   return sql
     .select()
     .from(knowledgeBases)
-    .where(
-      and(
-        eq(knowledgeBases.organizationId, organizationId),
-        bounds.after === null ? undefined : gt(knowledgeBases.id, bounds.after),
-      ),
-    )
-    .orderBy(asc(knowledgeBases.id))
+    .where(and(eq(knowledgeBases.organizationId, organizationId), nameContains(knowledgeBases.name, search), isAfter))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
 

@@ -11,6 +11,8 @@ export type Condition =
   | { on: 'field'; key: string; is: 'in'; values: readonly FieldValue[] }
   /** The field has none of the values or is absent. */
   | { on: 'field'; key: string; is: 'notIn'; values: readonly FieldValue[] }
+  /** All conditions of at least one group hold. Groups are not empty. */
+  | { on: 'any'; groups: readonly (readonly Condition[])[] }
   /** `value` is a number or an ISO date. */
   | { on: 'field'; key: string; is: RangeOperator; value: number | string };
 
@@ -29,6 +31,8 @@ export function toSql(conditions: readonly Condition[], columns: ReadonlySet<str
 }
 
 function toClause(condition: Condition, columns: ReadonlySet<string>): string {
+  if (condition.on === 'any')
+    return condition.groups.map((group) => `(${toSql(group, columns) ?? NEVER})`).join(' OR ');
   if (condition.on !== 'field') return `${condition.on} = ${literal(collapseWhitespace(condition.value))}`;
   if (condition.is === 'in') return anyOf(condition.key, condition.values);
   if (condition.is === 'notIn') return `NOT (${anyOf(condition.key, condition.values)})`;

@@ -117,12 +117,24 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
     assert.deepEqual(idsOf((await get(here.base, `?data_source_id=${newId('dataSource')}`)).json), []);
   });
 
+  it('searches names in upper and lower case, newest first on request', async () => {
+    const named: string[] = [];
+    for (const name of ['Pump 100%.pdf', 'pump_manual.pdf']) named.push(await addDocument(here, [], { name }));
+    assert.deepEqual(idsOf((await get(here.base, '?search=PUMP&order=desc')).json), named.toReversed());
+    assert.deepEqual(idsOf((await get(here.base, '?search=0%25')).json), [named[0]]);
+    assert.deepEqual(idsOf((await get(here.base, `?search=p_m&after=${named[0]}`)).json), [named[1]]);
+    const page = (await get(here.base, `?search=pump&order=desc&limit=1&after=${named[1]}`)).json;
+    assert.deepEqual([idsOf(page), page.has_more], [[named[0]], false]);
+  });
+
   it('400 for an invalid limit, cursor or filter', async () => {
     const cases = [
       ['limit=0', 'limit'],
       ['limit=101', 'limit'],
       ['after=doc_1', 'after'],
       ['status=queued', 'status'],
+      ['search=', 'search'],
+      ['order=new', 'order'],
       ['data_source_id=x', 'data_source_id'],
       ['data_source_id=%00', 'data_source_id'],
     ];

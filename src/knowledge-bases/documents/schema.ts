@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../../db/page.ts';
+import { ListOrder, ListQuery, NameSearch } from '../../db/page.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { DocumentWarnings, JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
@@ -103,6 +103,8 @@ export const DocumentListQuery = Type.Object({
   ...ListQuery.properties,
   data_source_id: Type.Optional(Type.String({ description: 'Only documents of this data source.' })),
   status: Type.Optional(Type.Enum([...DOCUMENT_STATUSES], { description: 'Only documents with this status.' })),
+  search: NameSearch,
+  order: ListOrder,
 });
 
 export type DocumentListQuery = Static<typeof DocumentListQuery>;

@@ -1,6 +1,6 @@
 import { and, asc, eq, sql as expression, getTableColumns, gt, inArray, lte } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
-import type { PageBounds } from '../../db/page.ts';
+import { nameContains, type PageBounds, pageOrder } from '../../db/page.ts';
 import { dataSources, knowledgeBases } from '../tables.ts';
 import type { DocumentListQuery } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
@@ -38,13 +38,14 @@ export async function lockDocument(
   return row ?? null;
 }
 
-/** Selects documents of a knowledge base, optionally of one data source or status, oldest first. */
+/** Selects documents of a knowledge base, optionally of one data source, status or name, in id (creation) order. */
 export function listDocumentRows(
   sql: Sql,
   baseId: string,
-  { data_source_id, status }: DocumentListQuery,
+  { data_source_id, status, search, order }: DocumentListQuery,
   bounds: PageBounds,
 ): Promise<DocumentRow[]> {
+  const { isAfter, orderBy } = pageOrder(documents.id, bounds, order);
   return sql
     .select()
     .from(documents)
@@ -53,10 +54,11 @@ export function listDocumentRows(
         eq(documents.knowledgeBaseId, baseId),
         data_source_id === undefined ? undefined : eq(documents.dataSourceId, data_source_id),
         status === undefined ? undefined : eq(documents.status, status),
-        bounds.after === null ? undefined : gt(documents.id, bounds.after),
+        nameContains(documents.name, search),
+        isAfter,
       ),
     )
-    .orderBy(asc(documents.id))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
 

@@ -51,6 +51,7 @@ export const documents = pgTable(
   },
   (table) => [
     index('documents_by_knowledge_base').on(table.knowledgeBaseId, table.id),
+    index('documents_by_status').on(table.knowledgeBaseId, table.status, table.id),
     uniqueIndex('documents_by_item').on(table.dataSourceId, table.itemKey, table.part),
   ],
 );

@@ -82,6 +82,9 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
     assert.deepEqual([idsOf(second), second.has_more], [ids.slice(2), false]);
     assert.deepEqual(idsOf((await get(here.base, '?status=failed')).json), [ids[2]]);
     assert.deepEqual(idsOf((await get(here.base, '?status=processing')).json), []);
+    assert.deepEqual(idsOf((await get(here.base, '?order=desc')).json), ids.toReversed());
+    assert.deepEqual(idsOf((await get(here.base, `?order=desc&data_source_id=${here.source}`)).json), ids.toReversed());
+    assert.deepEqual(idsOf((await get(here.base, `?data_source_id=${newId('dataSource')}`)).json), []);
   });
 
   it('400 for a limit out of bounds, a cursor of another kind and an unknown status', async () => {
@@ -90,6 +93,8 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
       ['limit=101', 'limit'],
       [`after=${UNKNOWN_KB}`, 'after'],
       ['status=done', 'status'],
+      ['order=new', 'order'],
+      [`data_source_id=${UNKNOWN_KB}`, 'data_source_id'],
     ];
     for (const [query, param] of cases) assertError(await get(here.base, `?${query}`), 400, 'invalid_value', param);
   });

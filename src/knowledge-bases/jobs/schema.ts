@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../../db/page.ts';
+import { ListOrder, ListQuery } from '../../db/page.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { DOCUMENT_WARNING_CODES } from './document-warning.ts';
@@ -123,6 +123,8 @@ export type DetailedJob = Static<typeof DetailedJob>;
 export const JobListQuery = Type.Object({
   ...ListQuery.properties,
   status: Type.Optional(Type.Enum([...JOB_STATUSES], { description: 'Only jobs of this status.' })),
+  data_source_id: Type.Optional(Type.String({ description: 'Only jobs of this data source.' })),
+  order: ListOrder,
 });
 
 export type JobListQuery = Static<typeof JobListQuery>;

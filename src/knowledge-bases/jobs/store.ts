@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, sql as expression, gt, inArray } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
-import type { PageBounds } from '../../db/page.ts';
+import { type PageBounds, pageOrder } from '../../db/page.ts';
 import type { JobListQuery, JobQuery } from './schema.ts';
 import { ingestionJobs, jobDocuments } from './tables.ts';
 
@@ -93,13 +93,14 @@ export async function selectJob(
   return row ?? null;
 }
 
-/** Selects the jobs of a knowledge base, optionally of one status, oldest first. */
+/** Selects the jobs of a knowledge base, optionally of one status or data source, in id (creation) order. */
 export function selectJobs(
   sql: Sql,
   baseId: string,
-  status: JobListQuery['status'],
+  { status, data_source_id, order }: Omit<JobListQuery, keyof PageBounds>,
   bounds: PageBounds,
 ): Promise<JobRow[]> {
+  const { isAfter, orderBy } = pageOrder(ingestionJobs.id, bounds, order);
   return sql
     .select()
     .from(ingestionJobs)
@@ -107,10 +108,11 @@ export function selectJobs(
       and(
         eq(ingestionJobs.knowledgeBaseId, baseId),
         status === undefined ? undefined : eq(ingestionJobs.status, status),
-        bounds.after === null ? undefined : gt(ingestionJobs.id, bounds.after),
+        data_source_id === undefined ? undefined : eq(ingestionJobs.dataSourceId, data_source_id),
+        isAfter,
       ),
     )
-    .orderBy(asc(ingestionJobs.id))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
 

@@ -34,7 +34,34 @@ describe('parseFilters', () => {
     ]);
   });
 
+  it('$or holds groups of which one must match', () => {
+    const groups = [{ document_id: 'doc_1', metadata: { year: 1 } }, { metadata: { year: { $gt: 2 } } }];
+    assert.deepEqual(parseFilters({ source_type: 's3', $or: groups }), [
+      { on: 'source_type', value: 's3' },
+      {
+        on: 'any',
+        groups: [
+          [
+            { on: 'document_id', value: 'doc_1' },
+            { on: 'field', key: 'year', is: 'in', values: [1] },
+          ],
+          [{ on: 'field', key: 'year', is: 'gt', value: 2 }],
+        ],
+      },
+    ]);
+  });
+
   const refused: [what: string, filters: Record<string, unknown>, param: string][] = [
+    ['an empty $or', { $or: [] }, 'filters.$or'],
+    ['an $or of 17 groups', { $or: Array(17).fill({ document_id: 'a' }) }, 'filters.$or'],
+    ['an empty group', { $or: [{}] }, 'filters.$or.0'],
+    ['an $or in a group', { $or: [{ $or: [{ document_id: 'a' }] }] }, 'filters.$or.0.$or'],
+    ['an invalid filter of a group', { $or: [{ document_id: 'a' }, { x: 1 }] }, 'filters.$or.1.x'],
+    [
+      'too many values in all groups',
+      { $or: Array(3).fill({ metadata: { x: { $in: Array(900).fill('a') } } }) },
+      'filters.$or',
+    ],
     ['an unknown filter', { documentname: 'a' }, 'filters.documentname'],
     ['a document id that is no text', { document_id: 7 }, 'filters.document_id'],
     ['an unknown source type', { source_type: 'ftp' }, 'filters.source_type'],

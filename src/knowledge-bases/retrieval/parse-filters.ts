@@ -7,6 +7,8 @@ import { DATA_SOURCE_TYPES } from '../source-types.ts';
 const MAX_VALUES = 1000;
 /** Maximum metadata fields of one search. */
 const MAX_FIELDS = 64;
+/** Maximum groups of `$or`. */
+const MAX_GROUPS = 16;
 /** Maximum values of all lists: each is compared with every chunk, and 64,000 took seconds. */
 const MAX_TOTAL_VALUES = 2000;
 
@@ -24,13 +26,30 @@ export function parseFilters(filters: Record<string, unknown>, at = 'filters'): 
         return [{ on: name, value: parseSourceType(value, path) }];
       case 'metadata':
         return parseFields(value, path);
+      case '$or':
+        return [parseGroups(value, path)];
       default:
         throw invalidValue(
           path,
-          "is not a filter; the filters are 'document_name', 'document_id', 'source_type' and 'metadata'",
+          "is not a filter; the filters are 'document_name', 'document_id', 'source_type', 'metadata' and '$or'",
         );
     }
   });
+}
+
+function parseGroups(value: unknown, path: string): Condition {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_GROUPS) {
+    throw invalidValue(path, `must be a list of 1 to ${MAX_GROUPS} objects with filters`);
+  }
+  const groups = value.map((group, i) => {
+    if (!isObject(group) || Object.keys(group).length === 0) {
+      throw invalidValue(`${path}.${i}`, 'must be an object with at least one filter');
+    }
+    if ('$or' in group) throw invalidValue(`${path}.${i}.$or`, "must not be inside of another '$or'");
+    return parseFilters(group, `${path}.${i}`);
+  });
+  requireFewValues(groups.flat(), path);
+  return { on: 'any', groups };
 }
 
 function parseString(value: unknown, path: string): string {
@@ -49,9 +68,13 @@ function parseFields(value: unknown, path: string): Condition[] {
   const fields = Object.entries(value);
   if (fields.length > MAX_FIELDS) throw invalidValue(path, `must have at most ${MAX_FIELDS} fields`);
   const conditions = fields.flatMap(([key, filter]) => parseField(key, filter, `${path}.${key}`));
+  requireFewValues(conditions, path);
+  return conditions;
+}
+
+function requireFewValues(conditions: readonly Condition[], path: string): void {
   const values = conditions.reduce((sum, condition) => sum + ('values' in condition ? condition.values.length : 1), 0);
   if (values > MAX_TOTAL_VALUES) throw invalidValue(path, `must have at most ${MAX_TOTAL_VALUES} values in all lists`);
-  return conditions;
 }
 
 function parseField(key: string, filter: unknown, path: string): Condition[] {

@@ -1,8 +1,7 @@
 import type { ChunkHit } from '../../search/chunk-table.ts';
 
-/** A hit with its score, 0 to 1. */
-export interface ScoredHit {
-  id: string;
+/** A hit with its score, 0 to 1, and the raw scores that it combines. */
+export interface ScoredHit extends Pick<ChunkHit, 'id' | 'cosine' | 'bm25'> {
   score: number;
 }
 
@@ -34,7 +33,7 @@ export function rankHits(hits: readonly ChunkHit[], scoring: HitScoring): (count
         unknown.has(hit.id) ? { ...hit, bm25: bm25.get(hit.id) ?? 0, isBound: false } : hit;
       ranking = rank(ranking.map(resolve), scoring);
     }
-    return ranking.slice(0, count).map(({ hit, score }) => ({ id: hit.id, score }));
+    return ranking.slice(0, count).map(({ hit: { id, cosine, bm25 }, score }) => ({ id, score, cosine, bm25 }));
   };
 }
 

@@ -113,6 +113,31 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     );
   });
 
+  it('$or finds the chunks of each group, and $ne in one group does not affect the other', async () => {
+    const filters = {
+      $or: [{ document_name: 'fish.txt' }, { metadata: { words: { $gt: 4 }, origin: { $ne: 'code' } } }],
+    };
+    assert.deepEqual((await namesOf({ query: 'stone', filters })).toSorted(), ['fish.txt', 'long.txt']);
+  });
+
+  it('returns the components of scores with include_scores', async () => {
+    const scoresOf = async (body: object) => (await retrieve({ query: 'stone', include_scores: true, ...body })).json;
+    const hybrid = await scoresOf({});
+    assertSchema(RetrieveResponse, hybrid);
+    for (const { score, scores } of hybrid.results) {
+      assert.deepEqual([scores.fused, scores.rerank], [score, null]);
+      assert.ok(scores.fused >= Math.min(scores.vector, scores.keyword) - 1e-9);
+      assert.ok(scores.fused <= Math.max(scores.vector, scores.keyword) + 1e-9);
+    }
+    const [{ score, scores }] = (await scoresOf({ search_type: 'keyword' })).results;
+    assert.deepEqual([scores.vector, scores.keyword], [null, score]);
+    const [reranked] = (await scoresOf({ search_type: 'vector', rerank: true })).results;
+    assert.equal(reranked.scores.keyword, null);
+    assert.equal(reranked.scores.vector, reranked.scores.fused);
+    assert.equal(reranked.scores.rerank, reranked.text.length / 1000);
+    assert.ok(!('scores' in (await retrieve({ query: 'stone' })).json.results[0]));
+  });
+
   it('omits metadata with include_metadata false', async () => {
     const { json } = await retrieve({ query: 'stone', include_metadata: false });
     assert.ok(json.results.every((result: object) => !('metadata' in result)));

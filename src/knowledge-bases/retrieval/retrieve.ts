@@ -13,9 +13,9 @@ import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentLanguages } from './document-languages.ts';
 import { parseFilters } from './parse-filters.ts';
-import { rankHits } from './rank-hits.ts';
+import { rankHits, type ScoredHit } from './rank-hits.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
-import { rerankedScore, type Scoring, scoreHit } from './score.ts';
+import { keywordScore, rerankedScore, type Scoring, scoreHit, vectorScore } from './score.ts';
 import { requireIndex, searchIndex } from './search-index.ts';
 import { type RetrievedChunkRow, selectChunks } from './store.ts';
 
@@ -25,8 +25,17 @@ export type RetrievalDeps = Pick<
   'db' | 'chunks' | 'models' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
 >;
 
+/** The components of a score, 0 to 1; null where a component was not computed. */
+export interface ComponentScores {
+  vector: number | null;
+  keyword: number | null;
+  /** Score of the search, before reranking. */
+  fused: number;
+  rerank: number | null;
+}
+
 /** A chunk with its score, 0 to 1. */
-export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint'> & { score: number };
+export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint'> & { score: number; scores: ComponentScores };
 
 /** Parameters of a retrieval. */
 export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | 'rerank_model'> {
@@ -36,7 +45,7 @@ export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | '
   rerank: boolean;
 }
 
-type LiveChunk = RetrievedChunkRow & { score: number };
+type LiveChunk = RetrievedChunkRow & ScoredChunk;
 
 interface EmbeddedQuery {
   vector: Float32Array;
@@ -186,12 +195,21 @@ async function loadLiveChunks(
     if (eligible.length === 0) break;
     const ids = eligible.map(({ id }) => id);
     const rows = new Map((await selectChunks(deps.db, baseId, ids)).map((row) => [row.id, row]));
-    for (const { id, score } of eligible) {
-      const row = rows.get(id);
-      if (row !== undefined) live.push({ ...row, score });
+    for (const hit of eligible) {
+      const row = rows.get(hit.id);
+      if (row !== undefined) live.push({ ...row, score: hit.score, scores: toComponents(hit) });
     }
   }
   return { live: live.slice(0, count), areMissing: false };
+}
+
+function toComponents({ cosine, bm25, score }: ScoredHit): ComponentScores {
+  return {
+    vector: cosine === null ? null : vectorScore(cosine),
+    keyword: bm25 === null ? null : keywordScore(bm25),
+    fused: score,
+    rerank: null,
+  };
 }
 
 async function rerankChunks(
@@ -205,6 +223,10 @@ async function rerankChunks(
   const { scores } = await rerank(deps, admission, exemptInput({ query, documents }), signal);
   const { searchWeight } = admission.engine.weights ?? DEFAULT_RERANK_SCORE_WEIGHTS;
   return found
-    .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, searchWeight) }))
+    .map((chunk, i) => ({
+      ...chunk,
+      score: rerankedScore(scores[i] ?? 0, chunk.score, searchWeight),
+      scores: { ...chunk.scores, rerank: scores[i] ?? 0 },
+    }))
     .sort((a, b) => b.score - a.score);
 }

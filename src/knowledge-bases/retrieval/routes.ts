@@ -23,11 +23,12 @@ export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
     },
     async (request, reply) => {
       const call = toCall(request);
-      const { include_metadata = true, ...body } = request.body;
+      const { include_metadata = true, include_scores = false, ...body } = request.body;
       const params = { ...RETRIEVAL_DEFAULTS, ...body };
       const base = await findKnowledgeBase(deps, call.caller.organizationId, request.params.kb_id);
       const chunks = await retrieve(deps, call, base, { ...params, signal: disconnectSignal(reply) });
-      const results = chunks.map((chunk) => viewRetrievedChunk(chunk, include_metadata));
+      const include = { metadata: include_metadata, scores: include_scores };
+      const results = chunks.map((chunk) => viewRetrievedChunk(chunk, include));
       const { query, search_type } = params;
       return { object: 'list' as const, results, query, search_type, knowledge_base_id: base.id };
     },

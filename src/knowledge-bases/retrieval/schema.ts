@@ -27,10 +27,13 @@ export const RetrieveRequest = Type.Object(
     filters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Applied before scoring: `document_name`, `document_id`, `source_type`, and `metadata`, whose values are exact or objects with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`. ISO 8601 dates compare as dates. A list field matches if it contains the value.',
+          'Applied before scoring: `document_name`, `document_id`, `source_type`, and `metadata`, whose values are exact or objects with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`. ISO 8601 dates compare as dates. A list field matches if it contains the value. All filters must match; `$or`, a list of up to 16 objects with filters, matches if one of them does.',
       }),
     ),
     include_metadata: Type.Optional(Type.Boolean({ default: true })),
+    include_scores: Type.Optional(
+      Type.Boolean({ default: false, description: 'Adds the components of each score to the results, as `scores`.' }),
+    ),
     min_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
     rerank: Type.Optional(Type.Boolean({ default: false, description: 'Reranks the best results.' })),
     rerank_model: Type.Optional(Type.String()),
@@ -40,11 +43,26 @@ export const RetrieveRequest = Type.Object(
 
 export type RetrieveRequest = Static<typeof RetrieveRequest>;
 
+const ScoreOrNull = (description: string) =>
+  Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], { description });
+
+/** The components of the score of a search result. */
+const ComponentScores = Type.Object(
+  {
+    vector: ScoreOrNull('Cosine similarity of the embeddings; null without a vector search.'),
+    keyword: ScoreOrNull('BM25 score `s` as `s / (s + 30)`; null without a keyword search.'),
+    fused: Type.Number({ minimum: 0, maximum: 1, description: 'Score of the search, before reranking.' }),
+    rerank: ScoreOrNull('Score of the reranker alone; null unless `rerank` is set.'),
+  },
+  { description: 'Present when `include_scores` is set.' },
+);
+
 /** A search result. */
 export const RetrievedChunk = Type.Object({
   chunk_id: Type.String(),
   text: Type.String(),
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Comparable across queries of one search type.' }),
+  scores: Type.Optional(ComponentScores),
   metadata: Type.Optional(MetadataObject),
   document_id: Type.String(),
   document_name: Type.String(),

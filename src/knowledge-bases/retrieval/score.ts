@@ -15,11 +15,21 @@ export function scoreHit(
   scoring: Scoring,
   hybridWeight: number,
 ): number {
-  const similarity = Math.min(1, Math.max(0, cosine ?? 0));
-  const keyword = (bm25 ?? 0) / ((bm25 ?? 0) + HALF_BM25);
+  const similarity = vectorScore(cosine ?? 0);
+  const keyword = keywordScore(bm25 ?? 0);
   if (scoring === 'vector') return similarity;
   if (scoring === 'keyword') return keyword;
   return hybridWeight * similarity + (1 - hybridWeight) * keyword;
+}
+
+/** Maps a cosine similarity to 0 to 1. */
+export function vectorScore(cosine: number): number {
+  return Math.min(1, Math.max(0, cosine));
+}
+
+/** Maps a BM25 score to 0 to 1. */
+export function keywordScore(bm25: number): number {
+  return bm25 / (bm25 + HALF_BM25);
 }
 
 /** Score of a reranked chunk, 0 to 1. `searchWeight`: weight of the search score, which the reranker declares. */

@@ -1,0 +1,1 @@
+CREATE INDEX "documents_by_status" ON "documents" USING btree ("knowledge_base_id","status","id");
