@@ -8,6 +8,7 @@ import type { Deps } from './deps.ts';
 import { ApiError } from './errors.ts';
 import { deleteFile } from './files/delete-file.ts';
 import { deleteFileUses, selectFiles } from './files/store.ts';
+import { deleteBlocksOfOrganization } from './guardrails/block-store.ts';
 import { deletePolicy } from './guardrails/manage-policies.ts';
 import { selectPolicies } from './guardrails/store.ts';
 import { deleteKeysOfOrganization } from './http/idempotency/store.ts';
@@ -138,7 +139,8 @@ function purgeFiles({ organizationId, ...purge }: Purge): Promise<boolean> {
   );
 }
 
-function purgePolicies({ organizationId, ...purge }: Purge): Promise<boolean> {
+async function purgePolicies({ organizationId, ...purge }: Purge): Promise<boolean> {
+  await deleteBlocksOfOrganization(purge.db.sql, organizationId);
   return deleteEach(
     purge,
     (bounds) => selectPolicies(purge.db.sql, organizationId, bounds),

@@ -3,6 +3,7 @@ import { RUN_BATCH } from './batches/batch-job.ts';
 import { type BatchWorkerDeps, batchHandler } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
+import { pruneBlocks } from './guardrails/blocks.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { syncDueSources } from './knowledge-bases/data-sources/sync-due-sources.ts';
 import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
@@ -57,6 +58,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
     { name: 'prune audit events', everyMs: HOUR_MS, run: () => pruneAuditEvents(deps) },
+    { name: 'prune guardrail blocks', everyMs: HOUR_MS, run: () => pruneBlocks(deps) },
     { name: 'prune sessions', everyMs: HOUR_MS, run: () => pruneSessions(deps) },
     { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
     { name: 'purge deleted organizations', everyMs: PURGE_MS, run: () => purgeOrganizations(deps, signal) },

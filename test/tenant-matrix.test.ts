@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { RUN_BATCH } from '../src/batches/batch-job.ts';
+import { recordBlock } from '../src/guardrails/blocks.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
+import { serviceCaller } from '../src/lib/caller.ts';
 import { purgeOrganizations } from '../src/purge-organizations.ts';
 import { addInvitation } from '../src/users/invitations.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
@@ -109,6 +111,8 @@ const EXEMPT_FIELDS: Record<string, string> = {
   'config.page_ids': 'id of another service',
   'config.database_ids': 'id of another service',
   'config.folder_ids': 'id of another service',
+  'GET /v1/usage key_id': 'a filter within the organization; a foreign key has no rows there',
+  'GET /v1/guardrail-blocks policy_id': 'a filter within the organization; a foreign policy has no rows there',
   'GET /v1/usage organization_id': 'only the scope admin may name organizations',
 };
 
@@ -187,6 +191,7 @@ describe('an id of another organization', () => {
       headers: { 'idempotency-key': 'a' },
       body: { name: 'Replayed' },
     });
+    for (const { organization_id } of [own, foreign]) await addBlock(api, organization_id);
     await addPeople(api, own.organization_id, 'own@example.com');
     await addPeople(api, foreign.organization_id, 'foreign@example.com');
     const rowsOfOwn = await countRows(api, own.organization_id);
@@ -205,6 +210,18 @@ describe('an id of another organization', () => {
     assertError(await api.send('GET', path), 404, 'organization_not_found', 'organization_id');
   });
 });
+
+/** Records an input that a policy has blocked. */
+async function addBlock({ deps }: TestApi, organizationId: string): Promise<void> {
+  const call = {
+    caller: serviceCaller(organizationId, 'key_1'),
+    requestId: 'req_1',
+    endpoint: '',
+    priority: 'batch',
+  } as const;
+  const notice = { flagged: true, action: 'block', stage: 'input', policyId: 'gp_1', reasons: [] } as const;
+  await recordBlock(deps, { call, model: { id: 'general-8b' } }, notice);
+}
 
 /** Adds a member with a session, and an open invitation. */
 async function addPeople(api: TestApi, organizationId: string, email: string): Promise<void> {

@@ -150,7 +150,7 @@ describe('API keys', () => {
     let now = Date.now();
     const authenticator = new Authenticator(api.db, () => now);
     const lastUses = async () => {
-      const rows = await selectApiKeys(api.db.sql, null, { limit: 1000, after: null });
+      const rows = await selectApiKeys(api.db.sql, { organizationId: null }, { limit: 1000, after: null });
       return keys.map(({ id }) => rows.find((row) => row.id === id)?.lastUsedAt?.getTime());
     };
     for (const { key } of keys) await authenticator.authenticate(`Bearer ${key}`);
@@ -163,15 +163,15 @@ describe('API keys', () => {
   });
 
   it('only the SHA-256 of a key is stored', async () => {
-    const rows = await selectApiKeys(api.db.sql, null, { limit: 100, after: null });
+    const rows = await selectApiKeys(api.db.sql, { organizationId: null }, { limit: 100, after: null });
     assert.doesNotMatch(JSON.stringify(rows), new RegExp(api.key.slice(9)));
     assert.equal((await selectApiKeyByHash(api.db.sql, hashKey(api.key)))?.row.hint, api.key.slice(-4));
   });
 
   it('keys are listed only for their organization', async () => {
     const { id } = await api.makeKey({ organization: 'other' });
-    const [row] = await selectApiKeys(api.db.sql, null, { limit: 100, after: id.slice(0, -1) });
-    const ofDefault = await selectApiKeys(api.db.sql, 'org_none', { limit: 100, after: null });
+    const [row] = await selectApiKeys(api.db.sql, { organizationId: null }, { limit: 100, after: id.slice(0, -1) });
+    const ofDefault = await selectApiKeys(api.db.sql, { organizationId: 'org_none' }, { limit: 100, after: null });
     assert.equal(row?.id, id);
     assert.deepEqual(ofDefault, []);
   });
@@ -201,7 +201,11 @@ describe('API keys', () => {
     await api.db.sql.update(apiKeys).set({ lastUsedAt: null });
     const unused = await bootstrapAccounts(api, null);
     assert.ok(unused !== null && unused.secret === null);
-    assert.ok((await selectApiKeys(api.db.sql, null, { limit: 100, after: null })).every(({ id }) => id >= unused.id));
+    assert.ok(
+      (await selectApiKeys(api.db.sql, { organizationId: null }, { limit: 100, after: null })).every(
+        ({ id }) => id >= unused.id,
+      ),
+    );
     const { id } = await api.makeKey();
     await updateLastUses(api.db.sql, new Map([[id, Date.now()]]));
     assert.equal(await bootstrapAccounts(api, null), null);

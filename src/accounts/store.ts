@@ -2,7 +2,7 @@ import { and, asc, eq, gt, isNull, lte, or, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 import { notify } from '../db/notifications.ts';
-import type { PageBounds } from '../db/page.ts';
+import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import type { RateLimits } from '../lib/caller.ts';
 import { apiKeys, organizations } from './tables.ts';
 
@@ -196,17 +196,32 @@ export async function updateLastUses(sql: Sql, uses: ReadonlyMap<string, number>
     where id = used.key_id`);
 }
 
-/** Selects the keys of one organization, or of all when `organizationId` is null, oldest first. */
-export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: PageBounds): Promise<ApiKeyRow[]> {
+/** Conditions on keys. `organizationId`: null selects the keys of all organizations. `search`: absent selects all. */
+export interface ApiKeyFilter {
+  organizationId: string | null;
+  search?: string | undefined;
+  order?: 'asc' | 'desc' | undefined;
+}
+
+/** Selects keys. */
+export function selectApiKeys(
+  sql: Sql,
+  { organizationId, search, order }: ApiKeyFilter,
+  bounds: PageBounds,
+): Promise<ApiKeyRow[]> {
+  const { isAfter, orderBy } = pageOrder(apiKeys.id, bounds, order);
   return sql
     .select()
     .from(apiKeys)
     .where(
       and(
         organizationId === null ? undefined : eq(apiKeys.organizationId, organizationId),
-        bounds.after === null ? undefined : gt(apiKeys.id, bounds.after),
+        search === undefined
+          ? undefined
+          : or(nameContains(apiKeys.name, search), eq(apiKeys.id, search), eq(apiKeys.hint, search)),
+        isAfter,
       ),
     )
-    .orderBy(asc(apiKeys.id))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }

@@ -90,6 +90,13 @@ describe('/v1/batches', () => {
     const rest = await callBatches(target, 'GET', `?limit=2&after=${page.last_id}`);
     const listed = [...page.data, ...rest.data].map(({ id }) => id);
     assert.deepEqual([listed, rest.has_more], [ids, false]);
+    const newest = await callBatches(target, 'GET', '?order=desc&limit=2');
+    const older = await callBatches(target, 'GET', `?order=desc&after=${newest.last_id}`);
+    assert.deepEqual(
+      [...newest.data, ...older.data].map(({ id }) => id),
+      ids.toReversed(),
+    );
+    assertError(await api.send('GET', '/v1/batches?order=up'), 400, 'invalid_value', 'order');
     for (const query of ['limit=0', 'limit=101', 'limit=x']) {
       assertError(await api.send('GET', `/v1/batches?${query}`), 400, 'invalid_value', 'limit');
     }

@@ -74,6 +74,10 @@ describe('running batches', () => {
     ]);
     assert.deepEqual([batchUsage?.isBatch, batchUsage?.endpoint], [true, '/v1/chat/completions']);
     assert.equal(batchUsage?.costMicros, Math.ceil((onlineUsage?.costMicros ?? 0) / 2));
+    const records = await Promise.all(output.map(({ response }) => usageOf(response.request_id)));
+    const cost = records.flat().reduce((sum, { costMicros }) => sum + costMicros, 0);
+    assert.ok(cost > 0);
+    assert.equal(batch.cost_micros, cost);
   });
 
   it('writes results in line order and releases the input file', async () => {

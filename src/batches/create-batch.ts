@@ -35,6 +35,7 @@ export async function createBatch(
     totalLines: 0,
     completedLines: 0,
     failedLines: 0,
+    costMicros: 0,
     createdAt: new Date(now),
     expiresAt: new Date(now + COMPLETION_WINDOW_MS),
     inProgressAt: null,

@@ -69,13 +69,15 @@ const SAVE_RESULTS = `
       body = results.body, error = results.error, unrecorded_usage = results.usage
     from results
     where stored.batch_id = results.batch_id and stored.line = results.line and stored.status = 'pending'
-    returning stored.batch_id, stored.line, stored.status
+    returning stored.batch_id, stored.line, stored.status, stored.unrecorded_usage as usage
   ), counts as (
     select batch_id, count(*) filter (where status = 'completed') as completed,
-      count(*) filter (where status = 'failed') as failed
+      count(*) filter (where status = 'failed') as failed,
+      coalesce(sum((select sum((call->>'costMicros')::bigint) from jsonb_array_elements(usage) as call)), 0) as cost
     from saved group by batch_id
   ), counted as (
-    update batches set completed_lines = completed_lines + counts.completed, failed_lines = failed_lines + counts.failed
+    update batches set completed_lines = completed_lines + counts.completed, failed_lines = failed_lines + counts.failed,
+      cost_micros = cost_micros + counts.cost
     from counts where batches.id = counts.batch_id
   )
   select line from saved`;

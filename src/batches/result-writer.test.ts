@@ -33,6 +33,7 @@ describe('results of batch lines', () => {
       totalLines: 2,
       completedLines: 0,
       failedLines: 0,
+      costMicros: 0,
       createdAt: at,
       expiresAt: at,
       inProgressAt: at,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../db/page.ts';
+import { ListOrder, ListQuery } from '../db/page.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
@@ -99,6 +99,7 @@ const Listed = {
   created_at: Type.Integer({ description: 'Unix seconds.' }),
   completed_at: nullableTime(),
   request_counts: RequestCounts,
+  cost_micros: Type.Integer({ description: 'Price of the requests so far; 1,000,000 micros are one credit.' }),
   metadata: MetadataObject,
 };
 
@@ -146,6 +147,7 @@ export const Batch = Type.Object(
         cancelling_at: null,
         cancelled_at: null,
         request_counts: { total: 1000, completed: 512, failed: 3 },
+        cost_micros: 48_200,
         metadata: {},
       },
     ],
@@ -158,6 +160,8 @@ export type Batch = Static<typeof Batch>;
 export const BatchParams = Type.Object({ batch_id: Type.String() });
 
 /** Query parameters of the list. */
-export const BatchListQuery = Type.Object({ ...ListQuery.properties });
+export const BatchListQuery = Type.Object({ ...ListQuery.properties, order: ListOrder });
+
+export type BatchListQuery = Static<typeof BatchListQuery>;
 
 titleSchemas({ CreateBatch, ListedBatch, Batch });

@@ -1,7 +1,7 @@
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
-import type { PageBounds } from '../db/page.ts';
-import type { BatchStatus } from './schema.ts';
+import { type PageBounds, pageOrder } from '../db/page.ts';
+import type { BatchListQuery, BatchStatus } from './schema.ts';
 import { batches } from './tables.ts';
 
 export type BatchRow = typeof batches.$inferSelect;
@@ -29,14 +29,19 @@ export async function selectBatchOfJob(sql: Sql, id: string): Promise<BatchRow |
   return row ?? null;
 }
 
-/** Selects batches of the organization, oldest first. */
-export function selectBatches(sql: Sql, organizationId: string, bounds: PageBounds): Promise<BatchRow[]> {
-  const isAfter = bounds.after === null ? undefined : gt(batches.id, bounds.after);
+/** Selects batches of the organization. */
+export function selectBatches(
+  sql: Sql,
+  organizationId: string,
+  bounds: PageBounds,
+  order?: BatchListQuery['order'],
+): Promise<BatchRow[]> {
+  const { isAfter, orderBy } = pageOrder(batches.id, bounds, order);
   return sql
     .select()
     .from(batches)
     .where(and(eq(batches.organizationId, organizationId), isAfter))
-    .orderBy(asc(batches.id))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
 

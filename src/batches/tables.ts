@@ -27,6 +27,8 @@ export const batches = pgTable(
     /** Both are incremented by the statement that stores the results of lines. */
     completedLines: integer('completed_lines').notNull().default(0),
     failedLines: integer('failed_lines').notNull().default(0),
+    /** Price of the stored results, incremented with the counters; 1,000,000 micros are one credit. */
+    costMicros: bigint('cost_micros', { mode: 'number' }).notNull().default(0),
     createdAt: time('created_at').notNull(),
     expiresAt: time('expires_at').notNull(),
     inProgressAt: time('in_progress_at'),

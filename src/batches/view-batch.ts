@@ -16,6 +16,7 @@ export function viewListedBatch(row: BatchRow): ListedBatch {
     created_at: toUnixSeconds(row.createdAt),
     completed_at: toNullableSeconds(row.completedAt),
     request_counts: { total: row.totalLines, completed: row.completedLines, failed: row.failedLines },
+    cost_micros: row.costMicros,
     metadata: row.metadata,
   };
 }

@@ -37,7 +37,8 @@ export async function readUsage(
   const offset = Number(params.after ?? 0);
   const groups = parseGroups(params.group_by ?? '');
   const organizationId = selectOrganizationId(caller, params.organization_id);
-  const sums = await sumUsage(deps.db, { start, end, bucket, groups, organizationId, offset, limit });
+  const keyId = params.key_id ?? null;
+  const sums = await sumUsage(deps.db, { start, end, bucket, groups, organizationId, keyId, offset, limit });
   const data = sums.slice(0, limit).map((sum) => viewUsageSum(sum, width));
   return {
     object: 'list',

@@ -23,6 +23,13 @@ export const UsageParams = Type.Object({
   organization_id: Type.Optional(
     Type.String({ description: 'Another organization, or `all`. Needs the scope `admin`. Default: that of the key.' }),
   ),
+  key_id: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9_-]{1,64}$',
+      [MUST]: 'be an id',
+      description: 'Only the calls of this key, or of this user of the console.',
+    }),
+  ),
   format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'Default: `json`.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS })),
   after: Type.Optional(

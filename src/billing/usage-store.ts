@@ -17,6 +17,8 @@ export interface UsageQuery {
   groups: readonly UsageGroup[];
   /** Null: all organizations. */
   organizationId: string | null;
+  /** Null: all keys. */
+  keyId: string | null;
   offset: number;
   limit: number;
 }
@@ -51,16 +53,16 @@ export async function sumUsage(db: Database, query: UsageQuery): Promise<UsageSu
   const grouped = ['organization_id', ...columns];
   const rolledUp = query.bucket === 'day' ? await rolledUpUntil(db.sql) : null;
   const recordsFrom = Math.max(query.start, rolledUp ?? query.start);
-  const values: unknown[] = [query.organizationId, firstIdAt(recordsFrom), firstIdAt(query.end)];
-  const ofOrganization = '($1::text is null or organization_id = $1)';
+  const values: unknown[] = [query.organizationId, firstIdAt(recordsFrom), firstIdAt(query.end), query.keyId];
+  const isSelected = '($1::text is null or organization_id = $1) and ($4::text is null or key_id = $4)';
   const fromRecords = `select date_trunc('${query.bucket}', created_at at time zone 'UTC') as start, ${grouped.join(', ')},
       1::bigint as requests, ${SUMS.join(', ')}
-    from usage_records where id >= $2 and id < $3 and ${ofOrganization}`;
+    from usage_records where id >= $2 and id < $3 and ${isSelected}`;
   const parts = [fromRecords];
   if (rolledUp !== null) {
     values.push(utcDay(query.start), utcDay(query.end));
     parts.push(`select day::timestamp as start, ${grouped.join(', ')}, requests, ${SUMS.join(', ')}
-    from usage_daily where day >= $4::date and day < $5::date and ${ofOrganization}`);
+    from usage_daily where day >= $5::date and day < $6::date and ${isSelected}`);
   }
   const order = ['start', ...grouped].join(', ');
   const statement = `select extract(epoch from start) * 1000 as start, ${grouped.join(', ')}, sum(requests) as requests,

@@ -111,6 +111,19 @@ describe('GET /v1/usage', () => {
     );
   });
 
+  it('selects the calls of one key', async () => {
+    const { organization, key } = await newOrganization();
+    await record(organization, DAY);
+    await record(organization, DAY, { keyId: 'key_2' });
+    await record(organization, DAY + DAY_MS, { keyId: 'key_2' });
+    const { json } = await read(`${range(DAY, DAY + 2 * DAY_MS)}&key_id=key_2`, key);
+    assert.deepEqual(
+      json.data.map(({ requests }: { requests: number }) => requests),
+      [1, 1],
+    );
+    assertError(await read('key_id=%00', key), 400, 'invalid_value', 'key_id');
+  });
+
   it('extends times to whole buckets', async () => {
     const { organization, key } = await newOrganization();
     await record(organization, DAY);

@@ -53,7 +53,7 @@ export async function startChat(
   requirePromptFits(admission.model, prompt);
   await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
-  const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(prompt));
+  const input = await screenInput(deps, admission, { ...parameters, prompt }, userTexts(prompt));
   const { generation, context } = await startGrounded(deps, admission, { input, bases }, signal);
   const backend = modelBackend(admission.model);
   return {

@@ -72,7 +72,7 @@ export async function startCompletion(
   await admission.requireCredits(deps, () => generationBounds(admission.model, generationInput(request, firstPrompt)));
   // Screens all prompts before the first generation: a blocked prompt must not end a started stream.
   const inputs = await settleAll(
-    prompts.map((text) => screenInput(deps, call, generationInput(request, text), [text, request.suffix ?? ''])),
+    prompts.map((text) => screenInput(deps, admission, generationInput(request, text), [text, request.suffix ?? ''])),
   );
   const started: Generation[] = [];
   const start = async (input: Screened<GenerationInput>) => {

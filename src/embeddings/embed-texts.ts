@@ -34,7 +34,7 @@ export async function embedTexts(
   }
   const embedding = { texts, purpose: 'text', maxTokensPerText: MAX_TOKENS_PER_INPUT, paramOf } as const;
   await admission.requireCredits(deps, () => textBounds(texts));
-  const input = await screenInput(deps, call, embedding, texts);
+  const input = await screenInput(deps, admission, embedding, texts);
   const { vectors, tokens } = await embed(deps, admission, input, signal);
   return { model: admission.model.id, vectors, tokens, encoding: encoding ?? 'float', notice: input.notice };
 }

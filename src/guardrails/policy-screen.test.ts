@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it, mock } from 'node:test';
 import { embeddedBy, recordingEmbedder } from '../../test/embedder.ts';
-import { useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import { usageRecords } from '../billing/tables.ts';
+import { listOf } from '../db/page.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
 import { newId } from '../lib/ids.ts';
+import { pruneBlocks } from './blocks.ts';
+import { GuardrailBlock } from './schema.ts';
 
 const SAFE = { harassment: 0, hate: 0, self_harm: 0, sexual: 0, violence: 0 };
 const PATH = '/v1/guardrail-policies';
@@ -86,6 +89,56 @@ describe('a guardrail policy', () => {
     }
     assert.deepEqual([api.engine.calls.length, await records()], before);
     assert.equal((await ask('Where is the owl?')).status, 200);
+  });
+
+  it('lists blocked inputs and outputs without their text, newest first with order=desc', async () => {
+    await apply({ ...DENY, apply_to: ['both'] });
+    const { id: keyId, key } = await api.makeKey({ organization: 'blocks' });
+    const { json: policy } = await api.send('POST', PATH, { key, body: { name: 'x', ...DENY, apply_to: ['both'] } });
+    expireCache();
+    const body = (content: string) => ({ model: 'general-8b', messages: [{ role: 'user', content }] });
+    const input = await api.send('POST', '/v1/chat/completions', { key, body: body('my secret falcon') });
+    api.engine.play(() => stream(words('a secret falcon answer')));
+    const output = await api.send('POST', '/v1/chat/completions', { key, body: body('Hello') });
+    assert.equal(output.json.choices[0].finish_reason, 'content_filter');
+    const list = (query: string) => api.send('GET', `/v1/guardrail-blocks${query}`, { key });
+    const { json, text } = await list('?order=desc');
+    assertSchema(listOf(GuardrailBlock), json);
+    const common = { object: 'guardrail_block', policy_id: policy.id, key_id: keyId, route: '/v1/chat/completions' };
+    const facts = { ...common, model: 'general-8b', reasons: ["topic 'falcon' (block)"] };
+    assert.deepEqual(
+      json.data.map(({ id: _id, created_at: _at, ...block }: GuardrailBlock) => block),
+      [
+        { ...facts, stage: 'output', request_id: output.headers.get('x-request-id') },
+        { ...facts, stage: 'input', request_id: input.headers.get('x-request-id') },
+      ],
+    );
+    assert.doesNotMatch(text, /secret/);
+    const [newest, oldest] = json.data;
+    assert.deepEqual((await list(`?order=desc&limit=1&after=${newest.id}`)).json.data, [oldest]);
+    assert.deepEqual((await list(`?policy_id=${policy.id}&limit=1`)).json.data, [oldest]);
+    assert.deepEqual((await list(`?policy_id=${policyId}`)).json.data, []);
+    const { json: own } = await api.send('GET', '/v1/guardrail-blocks?order=desc&limit=100');
+    assert.ok(own.data.every((block: GuardrailBlock) => block.policy_id !== policy.id));
+    await pruneBlocks({ ...api.deps, now: () => Date.now() + 31 * 86_400_000 });
+    assert.deepEqual((await list('')).json.data, []);
+  });
+
+  it('rejects unknown parameters of the list of blocks', async () => {
+    const list = (query: string, key: string | null = api.key) =>
+      api.send('GET', `/v1/guardrail-blocks?${query}`, { key });
+    for (const [query, param] of [
+      ['order=up', 'order'],
+      ['limit=0', 'limit'],
+      ['limit=101', 'limit'],
+      ['after=gp_x', 'after'],
+      ['policy_id=x', 'policy_id'],
+    ] as const) {
+      assertError(await list(query), 400, 'invalid_value', param);
+    }
+    assertError(await list('', null), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['inference', 'files', 'knowledge', 'admin'] });
+    assertError(await list('', key), 403, 'insufficient_scope');
   });
 
   it('blocks inputs of every inference route', async () => {

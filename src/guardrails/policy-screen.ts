@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.ts';
 import { type ApiError, contentFiltered, engineUnavailable } from '../errors.ts';
-import type { Call } from '../lib/caller.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { ReadCache } from '../lib/read-cache.ts';
-import type { ModerationNotice, PolicyStage, Screen, ScreenedOutput } from '../lib/screen.ts';
+import type { ModerationNotice, PolicyStage, Screen, ScreenedOutput, ScreenSubject } from '../lib/screen.ts';
+import { recordBlock } from './blocks.ts';
 import { type Evaluation, PolicyEvaluator } from './policy-evaluator.ts';
 import { selectActivePolicy } from './store.ts';
 
@@ -38,16 +38,20 @@ export class PolicyScreen implements Screen {
     this.#policies = new ReadCache({ ttlMs: MAX_STALE_MS, maxEntries: MAX_POLICIES, now: deps.now });
   }
 
-  async input(call: Call, texts: readonly string[]): Promise<ModerationNotice | null> {
-    const screened = await this.#screen(call, 'input', texts);
+  async input(subject: ScreenSubject, texts: readonly string[]): Promise<ModerationNotice | null> {
+    const screened = await this.#screen(subject, 'input', texts);
     if (screened === null) return null;
     const { notice } = screened;
-    if (notice?.action === 'block') throw contentFiltered(notice.reasons, notice.policyId);
+    if (notice?.action === 'block') {
+      await recordBlock(this.#deps, subject, notice);
+      throw contentFiltered(notice.reasons, notice.policyId);
+    }
     return notice;
   }
 
-  async output(call: Call, texts: readonly string[]): Promise<ScreenedOutput> {
-    const screened = await this.#screen(call, 'output', texts);
+  async output(subject: ScreenSubject, texts: readonly string[]): Promise<ScreenedOutput> {
+    const screened = await this.#screen(subject, 'output', texts);
+    if (screened?.notice?.action === 'block') await recordBlock(this.#deps, subject, screened.notice);
     const replacements = texts.map((_, index) =>
       screened?.evaluations[index]?.action === 'block' ? FILTERED_CONTENT : null,
     );
@@ -55,10 +59,11 @@ export class PolicyScreen implements Screen {
   }
 
   async #screen(
-    { caller: { organizationId } }: Call,
+    { call }: ScreenSubject,
     stage: PolicyStage,
     texts: readonly string[],
   ): Promise<{ evaluations: Evaluation[]; notice: ModerationNotice | null } | null> {
+    const { organizationId } = call.caller;
     const cached = this.#policies.get(organizationId, (known) => this.#read(organizationId, known));
     const active = cached instanceof Promise ? await cached : cached;
     if (active === null || !active.evaluator.appliesTo(stage)) return null;

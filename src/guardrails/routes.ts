@@ -1,6 +1,7 @@
 import { ListQuery, listOf } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
+import { listBlocks } from './blocks.ts';
 import {
   createPolicy,
   deletePolicy,
@@ -11,8 +12,10 @@ import {
   viewPolicy,
 } from './manage-policies.ts';
 import {
+  BlockQuery,
   CreatePolicy,
   DeletedPolicy,
+  GuardrailBlock,
   GuardrailPolicy,
   PolicyParams,
   PolicyTest,
@@ -26,7 +29,7 @@ const config = { scope: 'guardrails' } as const;
 const params = PolicyParams;
 const response = { 200: GuardrailPolicy };
 
-/** `/v1/guardrail-policies`: `POST`, `GET`, `PUT`, `DELETE`, and the dry run. */
+/** `/v1/guardrail-policies`: `POST`, `GET`, `PUT`, `DELETE`, and the dry run; `GET /v1/guardrail-blocks`. */
 export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): void {
   app.post(
     '/v1/guardrail-policies',
@@ -73,6 +76,7 @@ export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): vo
     async (request) => deletePolicy(deps, toCall(request), request.params.policy_id),
   );
   testRoute(app, deps);
+  blockRoute(app, deps);
 }
 
 function testRoute(app: App, deps: PolicyTestDeps): void {
@@ -90,5 +94,23 @@ function testRoute(app: App, deps: PolicyTestDeps): void {
       config,
     },
     async (request) => testPolicy(deps, toCall(request).caller.organizationId, request.params.policy_id, request.body),
+  );
+}
+
+function blockRoute(app: App, deps: PolicyDeps): void {
+  app.get(
+    '/v1/guardrail-blocks',
+    {
+      schema: {
+        summary: 'List blocked texts',
+        description:
+          'Inputs and outputs that policies have blocked in the last 30 days, without their text. Oldest first unless `order` is `desc`.',
+        tags,
+        querystring: BlockQuery,
+        response: { 200: listOf(GuardrailBlock) },
+      },
+      config,
+    },
+    async (request) => listBlocks(deps, toCall(request).caller.organizationId, request.query),
   );
 }

@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox';
+import { ListOrder, ListQuery } from '../db/page.ts';
+import { MUST } from '../http/validation.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Characters of a policy's name. */
@@ -154,4 +156,62 @@ export const PolicyTest = Type.Object({
 
 export type PolicyTest = Static<typeof PolicyTest>;
 
-titleSchemas({ CreatePolicy, UpdatePolicy, GuardrailPolicy, DeletedPolicy, TestPolicy, PolicyTestResult, PolicyTest });
+/** A blocked input or output, without its text. */
+export const GuardrailBlock = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('guardrail_block'),
+    policy_id: Type.String({ description: 'The policy may have been changed or deleted since.' }),
+    key_id: Type.String({ description: 'The key, or the user of a console session.' }),
+    request_id: Type.String({ description: 'The `x-request-id` of the request.' }),
+    route: Type.String(),
+    model: Type.String({ description: 'The requested model.' }),
+    stage: Type.Enum(['input', 'output']),
+    reasons: Type.Array(Type.String(), { description: 'Categories and topics of the policy, never the text.' }),
+    created_at: Type.Integer({ description: 'Unix seconds.' }),
+  },
+  {
+    examples: [
+      {
+        id: 'gb_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        object: 'guardrail_block',
+        policy_id: 'gp_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        key_id: 'key_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        request_id: 'req_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        route: '/v1/chat/completions',
+        model: 'general-8b',
+        stage: 'input',
+        reasons: ["topic 'project falcon' (block)"],
+        created_at: 1_763_683_200,
+      },
+    ],
+  },
+);
+
+export type GuardrailBlock = Static<typeof GuardrailBlock>;
+
+/** Query parameters of `GET /v1/guardrail-blocks`. */
+export const BlockQuery = Type.Object({
+  ...ListQuery.properties,
+  order: ListOrder,
+  policy_id: Type.Optional(
+    Type.String({
+      pattern: '^gp_[0-9a-z]{26}$',
+      [MUST]: 'be the id of a guardrail policy',
+      description: 'Only blocks by this policy.',
+    }),
+  ),
+});
+
+export type BlockQuery = Static<typeof BlockQuery>;
+
+titleSchemas({
+  GuardrailBlock,
+  CreatePolicy,
+  UpdatePolicy,
+  GuardrailPolicy,
+  DeletedPolicy,
+  TestPolicy,
+  PolicyTestResult,
+  PolicyTest,
+});

@@ -128,7 +128,7 @@ export async function routesMustScreenAndMeter(admission: Admission<'chat'>): Pr
   admission.model.engine?.generate(request, never);
   // @ts-expect-error begin takes screened input
   await admission.begin(deps, request, SIZE);
-  const begun = await admission.begin(deps, await screenInput(deps, call, request, ['Hi']), SIZE);
+  const begun = await admission.begin(deps, await screenInput(deps, admission, request, ['Hi']), SIZE);
   const whole: GenerationEngine = begun.engine;
   await whole.close();
 }

@@ -52,7 +52,7 @@ async function startWith(
   const call: Call = { caller, requestId: 'req_1', endpoint: '/v1/chat/completions', priority: 'interactive' };
   const model = servedModel(engine);
   const admission = admit({ models: new ModelRegistry([model]) }, call, { kind: 'chat', model: model.id });
-  const input = await screenInput(deps, call, chatRequest('Hi', { incremental }), ['Hi']);
+  const input = await screenInput(deps, admission, chatRequest('Hi', { incremental }), ['Hi']);
   return startGeneration(deps, admission, input, never);
 }
 

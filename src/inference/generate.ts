@@ -97,7 +97,7 @@ interface MeteredRequest {
  */
 async function* meteredEvents(
   deps: GenerationDeps,
-  { model, call }: Admission,
+  admission: Admission,
   modelCall: ModelCall<GenerationEngine>,
   { request, signal, notices, used }: MeteredRequest,
 ): AsyncGenerator<GenerationEvent, void, undefined> {
@@ -129,7 +129,7 @@ async function* meteredEvents(
       }
     }
     if (!request.incremental) {
-      const { events, notice } = await screenOutput(deps, call, answers);
+      const { events, notice } = await screenOutput(deps, admission, answers);
       notices.push(notice);
       if (notice?.action === 'block') finishReason = 'content_filter';
       // `yield*` would add three promises per event.
@@ -141,7 +141,7 @@ async function* meteredEvents(
   } finally {
     if (isProcessed) {
       modelCall.isCacheHit = used.cachedTokens > 0;
-      deps.countPrompt(model.id, used.cachedTokens);
+      deps.countPrompt(admission.model.id, used.cachedTokens);
     }
     await modelCall.settle(used, outcome, finishReason);
   }

@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
-import type { Call } from '../lib/caller.ts';
-import type { ModerationNotice } from '../lib/screen.ts';
+import type { ModerationNotice, ScreenSubject } from '../lib/screen.ts';
 
 /** An event of one choice. */
 export type ChoiceEvent = Exclude<GenerationEvent, { type: 'usage' | 'prompt-end' }>;
@@ -14,13 +13,13 @@ export type ChoiceEvent = Exclude<GenerationEvent, { type: 'usage' | 'prompt-end
  */
 export async function screenOutput(
   deps: Pick<Deps, 'screen'>,
-  call: Call,
+  subject: ScreenSubject,
   events: readonly ChoiceEvent[],
 ): Promise<{ events: ChoiceEvent[]; notice: ModerationNotice | null }> {
   const texts = new Map<number, string>();
   for (const event of events) texts.set(event.choice, (texts.get(event.choice) ?? '') + screenedText(event));
   const choices = [...texts.keys()];
-  const { replacements, notice } = await deps.screen.output(call, [...texts.values()]);
+  const { replacements, notice } = await deps.screen.output(subject, [...texts.values()]);
   const blocked = new Map<number, string>();
   for (const [i, choice] of choices.entries()) {
     const replacement = replacements[i] ?? null;

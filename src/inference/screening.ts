@@ -1,6 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { Call } from '../lib/caller.ts';
-import type { ModerationNotice } from '../lib/screen.ts';
+import type { ModerationNotice, ScreenSubject } from '../lib/screen.ts';
 
 /** Input that policies have allowed. The class is not exported, so only this module makes one. */
 class ScreenedInput<T> {
@@ -35,11 +34,11 @@ export type Screened<T> = ScreenedInput<T>;
  */
 export async function screenInput<T>(
   deps: Pick<Deps, 'screen'>,
-  call: Call,
+  subject: ScreenSubject,
   input: T,
   texts: readonly string[],
 ): Promise<Screened<T>> {
-  const notice = await deps.screen.input(call, texts);
+  const notice = await deps.screen.input(subject, texts);
   return new ScreenedInput(input, notice);
 }
 

@@ -18,6 +18,7 @@ export const ID_PREFIXES = {
   chunk: 'chunk_',
   ingestionJob: 'job_',
   guardrailPolicy: 'gp_',
+  guardrailBlock: 'gb_',
   response: 'resp_',
   message: 'msg_',
   reasoning: 'rs_',

@@ -1,5 +1,11 @@
 import type { Call } from './caller.ts';
 
+/** The call of a model whose texts are screened. */
+export interface ScreenSubject {
+  call: Call;
+  model: { id: string };
+}
+
 /** Texts that a policy applies to: input of the caller, or output of the model. */
 export type PolicyStage = 'input' | 'output';
 
@@ -26,13 +32,13 @@ export interface Screen {
    * Resolves with null when the policy has nothing to say. Throws 400 `content_filtered` when it blocks one of the texts, and 503
    * `engine_unavailable` when it would block flagged texts and cannot be evaluated.
    */
-  input(call: Call, texts: readonly string[]): Promise<ModerationNotice | null>;
+  input(subject: ScreenSubject, texts: readonly string[]): Promise<ModerationNotice | null>;
   /** Throws 503 as `input` does. */
-  output(call: Call, texts: readonly string[]): Promise<ScreenedOutput>;
+  output(subject: ScreenSubject, texts: readonly string[]): Promise<ScreenedOutput>;
 }
 
 /** The policy that blocks nothing. */
 export const PASS_ALL: Screen = {
   input: async () => null,
-  output: async (_call, texts) => ({ replacements: texts.map(() => null), notice: null }),
+  output: async (_subject, texts) => ({ replacements: texts.map(() => null), notice: null }),
 };

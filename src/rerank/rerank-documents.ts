@@ -28,7 +28,7 @@ export async function rerankDocuments(
   const documents = request.documents.map((document) => (typeof document === 'string' ? document : document.text));
   requireBoundedLength(documents);
   await admission.requireCredits(deps, () => rerankBounds(query, documents));
-  const input = await screenInput(deps, call, { query, documents }, [query]);
+  const input = await screenInput(deps, admission, { query, documents }, [query]);
   const { scores, tokens } = await rerank(deps, admission, input, signal);
   const withText = request.return_documents ?? true;
   const results = scores

@@ -79,7 +79,7 @@ export async function prepareResponse(
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
   requireFits(admission, prompt);
   await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
-  const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(messages));
+  const input = await screenInput(deps, admission, { ...parameters, prompt }, userTexts(messages));
   return {
     admission,
     input,

@@ -139,8 +139,31 @@ describe('GET /v1/admin/keys', () => {
     );
   });
 
+  it('searches names in any case, ids and hints, without wildcards, newest first with order=desc', async () => {
+    const { organizationId } = await api.makeKey({ organization: 'searched' });
+    const make = (name: string) => created({ organization_id: organizationId, name });
+    const [bot, rate] = [await make('Support bot'), await make('100% of support')];
+    const search = async (text: string, more = '') => {
+      const query = `organization_id=${organizationId}&search=${encodeURIComponent(text)}${more}`;
+      return (await api.send('GET', `${PATH}?${query}`)).json.data.map(({ id }: ApiKey) => id);
+    };
+    assert.deepEqual(await search('SUPPORT'), [bot.id, rate.id]);
+    assert.deepEqual(await search('support', '&order=desc'), [rate.id, bot.id]);
+    assert.deepEqual(await search('support', `&order=desc&after=${rate.id}`), [bot.id]);
+    assert.deepEqual(await search('0% of'), [rate.id]);
+    assert.deepEqual(await search('s_pport'), []);
+    assert.deepEqual(await search(bot.id), [bot.id]);
+    assert.ok((await search(rate.hint)).includes(rate.id));
+    const foreign = await api.makeKey({ scopes: ['keys'], organization: 'another searched' });
+    const { json } = await api.send('GET', `${PATH}?search=${bot.id}`, { key: foreign.key });
+    assert.deepEqual(json.data, []);
+  });
+
   it('400, 401, 403 and 404', async () => {
     for (const [query, param] of [
+      ['search=', 'search'],
+      ['search=%00', 'search'],
+      ['order=up', 'order'],
       ['limit=0', 'limit'],
       ['limit=101', 'limit'],
       ['after=org_x', 'after'],

@@ -8,7 +8,7 @@ import { mayManage } from './key-access.ts';
 import type { KeysQuery } from './schema.ts';
 import { viewKey } from './view-key.ts';
 
-/** A page of keys, oldest first: of one organization, or of all with the scope `admin`. Throws 404 `organization_not_found`. */
+/** A page of keys: of one organization, or of all with the scope `admin`. Throws 404 `organization_not_found`. */
 export async function listKeys(deps: Pick<Deps, 'db' | 'now'>, caller: Caller, query: KeysQuery) {
   const bounds = pageBounds(query, 'apiKey');
   const { organization_id: requested } = query;
@@ -20,7 +20,7 @@ export async function listKeys(deps: Pick<Deps, 'db' | 'now'>, caller: Caller, q
     if (!isKnown) throw notFound('organization', requested, 'organization_id');
   }
   const organizationId = requested ?? (caller.scopes.has('admin') ? null : caller.organizationId);
-  const rows = await selectApiKeys(deps.db.sql, organizationId, bounds);
+  const rows = await selectApiKeys(deps.db.sql, { organizationId, search: query.search, order: query.order }, bounds);
   return page(
     rows.map((row) => viewKey(row, deps.now())),
     bounds.limit,

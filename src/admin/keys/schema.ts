@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../../db/page.ts';
+import { ListOrder, ListQuery } from '../../db/page.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { Limits, LimitsInput, NonBlankText } from '../fields.ts';
@@ -169,6 +169,13 @@ export const KeysQuery = Type.Object({
   ...ListQuery.properties,
   organization_id: Type.Optional(
     Type.String({ description: 'Only keys of this organization. Default: all that the calling key may see.' }),
+  ),
+  order: ListOrder,
+  search: Type.Optional(
+    Type.Unsafe<string>({
+      ...NonBlankText,
+      description: 'Text in the name, in any case, or the id or `hint` of a key.',
+    }),
   ),
 });
 
