@@ -60,22 +60,23 @@ export function ResourceTable<T>({
   if (items.length === 0) return typeof empty === 'string' ? <EmptyState text={empty} /> : empty;
   return (
     <Stack>
-      <Table.ScrollContainer minWidth={640}>
-        <Table verticalSpacing="sm" aria-label={label}>
-          <Table.Thead>
-            <Table.Tr>
+      {/* The roles are named because the phone layout displays rows as blocks, which removes them in some browsers. */}
+      <Table.ScrollContainer minWidth={0}>
+        <Table verticalSpacing="sm" aria-label={label} role="table" className="resource-table">
+          <Table.Thead role="rowgroup">
+            <Table.Tr role="row">
               {columns.map(({ heading, isNumber }) => (
-                <Table.Th key={heading} ta={isNumber ? 'end' : undefined}>
+                <Table.Th key={heading} role="columnheader" ta={isNumber ? 'end' : undefined}>
                   {heading}
                 </Table.Th>
               ))}
             </Table.Tr>
           </Table.Thead>
-          <Table.Tbody>
+          <Table.Tbody role="rowgroup">
             {items.map((item) => (
-              <Table.Tr key={rowKey(item)}>
+              <Table.Tr key={rowKey(item)} role="row">
                 {columns.map(({ heading, cell, isNumber }) => (
-                  <Table.Td key={heading} ta={isNumber ? 'end' : undefined}>
+                  <Table.Td key={heading} role="cell" data-heading={heading} ta={isNumber ? 'end' : undefined}>
                     {cell(item)}
                   </Table.Td>
                 ))}
