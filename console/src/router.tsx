@@ -11,6 +11,7 @@ import {
 } from '@tanstack/react-router';
 import { sessionQuery } from './api/session.ts';
 import { ErrorState, LoadingState } from './components/states.tsx';
+import { parseFileSearch, parseKnowledgeBaseSearch, parseNameSearch } from './layout/knowledge-base-search.ts';
 import { Shell } from './layout/shell.tsx';
 import { useMessages } from './messages/index.tsx';
 
@@ -76,11 +77,13 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/knowledge-bases',
+    validateSearch: parseNameSearch,
     component: lazyRouteComponent(() => import('./pages/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases/$kbId',
+    validateSearch: parseKnowledgeBaseSearch,
     component: lazyRouteComponent(() => import('./pages/knowledge-base.tsx'), 'KnowledgeBasePage'),
   }),
   createRoute({
@@ -93,6 +96,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/files',
+    validateSearch: parseFileSearch,
     component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
   }),
   createRoute({

@@ -1,99 +1,254 @@
 import {
-  Anchor,
-  Badge,
+  Alert,
   Button,
-  Card,
   Checkbox,
+  Collapse,
   Group,
+  MultiSelect,
   NumberInput,
   Select,
   Stack,
   Text,
-  TextInput,
+  Textarea,
 } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { toCurl } from '../api/curl.ts';
+import { CopyText } from '../components/copy-text.tsx';
+import { useFormat } from '../components/format.ts';
+import { searchTerms } from '../components/marked-text.tsx';
 import { EmptyState, ErrorState } from '../components/states.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
+import { FilterBuilder } from './knowledge-base-filter-builder.tsx';
+import { type FilterGroup, findDuplicate, toFilters } from './knowledge-base-filters.ts';
+import { type Hit, HitCard } from './knowledge-base-hit.tsx';
 
 const SEARCH_TYPES = ['hybrid', 'vector', 'keyword'] as const;
+/** Fields that every chunk has. */
+const CHUNK_KEYS = ['page', 'start_index', 'end_index'];
+const MAX_BASES = 5;
+
+interface Settings {
+  query: string;
+  searchType: (typeof SEARCH_TYPES)[number];
+  topK: number | string;
+  minScore: number | string;
+  rerank: boolean;
+  groups: readonly FilterGroup[];
+  bases: readonly string[];
+}
+
+/** The body of the request. `include_scores` asks for the components of the scores. */
+function toRequest({ query, searchType, topK, minScore, rerank, groups }: Settings) {
+  const filters = toFilters(groups);
+  return {
+    query,
+    search_type: searchType,
+    top_k: Number(topK) || 10,
+    min_score: Number(minScore) || 0,
+    rerank,
+    include_scores: true,
+    ...(filters !== undefined && { filters }),
+  };
+}
+
+/** Searches every knowledge base and merges the hits: a score means the same in all of them. */
+async function searchBases(settings: Settings) {
+  const request = toRequest(settings);
+  const start = performance.now();
+  const results = await Promise.all(
+    settings.bases.map(async (kbId): Promise<Hit[]> => {
+      const params = { path: { kb_id: kbId } };
+      const found = await body(api.POST('/v1/knowledge-bases/{kb_id}/retrieve', { params, body: request }));
+      return found.results.map((hit) => ({ ...hit, kbId }));
+    }),
+  );
+  const hits = results
+    .flat()
+    .sort((a, b) => b.score - a.score)
+    .slice(0, request.top_k);
+  return { hits, milliseconds: Math.round(performance.now() - start), terms: searchTerms(request.query) };
+}
 
 /** Tries a search: the chunks that a model would get for a query, with their scores. */
-export function SearchTest({ kbId }: { kbId: string }) {
-  const { kb } = useMessages();
-  const [query, setQuery] = useState('');
-  const [searchType, setSearchType] = useState<(typeof SEARCH_TYPES)[number]>('hybrid');
-  const [topK, setTopK] = useState<number | string>(5);
-  const [rerank, setRerank] = useState(true);
-  const search = useMutation({
-    mutationFn: () =>
+export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
+  const { retrieval } = useMessages();
+  const format = useFormat();
+  const [settings, setSettings] = useState<Settings>({
+    query: '',
+    searchType: 'hybrid',
+    topK: 5,
+    minScore: 0,
+    rerank: false,
+    groups: [],
+    bases: [kbId],
+  });
+  const search = useMutation({ mutationFn: () => searchBases(settings) });
+  const { hits, milliseconds, terms } = search.data ?? { hits: null, milliseconds: 0, terms: [] };
+  return (
+    <Stack>
+      <SearchForm
+        kbId={kbId}
+        name={name}
+        settings={settings}
+        onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
+        onSubmit={() => search.mutate()}
+        isPending={search.isPending}
+      />
+      {search.isError && <ErrorState error={search.error} />}
+      {hits !== null && (
+        <Text size="sm" c="dimmed" role="status">
+          {fill(retrieval.found, { count: format.number(hits.length), time: format.number(milliseconds) })}
+        </Text>
+      )}
+      {hits?.length === 0 && <EmptyState text={retrieval.noHits} />}
+      {hits !== null && hits.length > 0 && (
+        <Stack component="ol" p={0} m={0} aria-label={retrieval.results} style={{ listStyle: 'none' }}>
+          {hits.map((hit, index) => (
+            <HitCard key={hit.chunk_id} hit={hit} rank={index + 1} terms={terms} />
+          ))}
+        </Stack>
+      )}
+    </Stack>
+  );
+}
+
+interface SearchFormProps {
+  kbId: string;
+  name: string;
+  settings: Settings;
+  onChange(changes: Partial<Settings>): void;
+  onSubmit(): void;
+  isPending: boolean;
+}
+
+function SearchForm({ kbId, name, settings, onChange, onSubmit, isPending }: SearchFormProps) {
+  const { retrieval } = useMessages();
+  const [open, setOpen] = useState<'filters' | 'curl' | null>(null);
+  const keys = useMetadataKeys(kbId);
+  const hasDuplicate = findDuplicate(settings.groups) !== undefined;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  const toggle = (part: 'filters' | 'curl') => () => setOpen(open === part ? null : part);
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Textarea
+          label={retrieval.query}
+          required
+          autosize
+          minRows={1}
+          maxRows={6}
+          maxLength={100_000}
+          value={settings.query}
+          onChange={(event) => onChange({ query: event.currentTarget.value })}
+        />
+        <SearchOptions settings={settings} onChange={onChange} kbId={kbId} name={name} />
+        <Group gap="xs">
+          <Button type="submit" loading={isPending} disabled={hasDuplicate || settings.bases.length === 0}>
+            {retrieval.run}
+          </Button>
+          <Button variant="default" aria-expanded={open === 'filters'} onClick={toggle('filters')}>
+            {retrieval.filters}
+          </Button>
+          <Button variant="default" aria-expanded={open === 'curl'} onClick={toggle('curl')}>
+            {retrieval.curl}
+          </Button>
+        </Group>
+        <Collapse expanded={open === 'filters'}>
+          <FilterBuilder groups={settings.groups} onChange={(groups) => onChange({ groups })} keys={keys} />
+        </Collapse>
+        {open === 'curl' && (
+          <Stack gap="xs">
+            <Alert color="gray">{retrieval.curlHint}</Alert>
+            {settings.bases.map((base) => (
+              <CopyText key={base} value={toCurl(`/v1/knowledge-bases/${base}/retrieve`, toRequest(settings))} />
+            ))}
+          </Stack>
+        )}
+      </Stack>
+    </form>
+  );
+}
+
+function SearchOptions({
+  kbId,
+  name,
+  settings,
+  onChange,
+}: Pick<SearchFormProps, 'kbId' | 'name' | 'settings' | 'onChange'>) {
+  const { retrieval } = useMessages();
+  const [text, setText] = useState('');
+  const others = useQuery({
+    queryKey: ['knowledge-bases', 'options', text],
+    queryFn: () =>
+      body(api.GET('/v1/knowledge-bases', { params: { query: { limit: 50, ...(text !== '' && { search: text }) } } })),
+  });
+  const names = new Map([[kbId, name], ...(others.data?.data ?? []).map((base) => [base.id, base.name] as const)]);
+  for (const base of settings.bases) if (!names.has(base)) names.set(base, base);
+  return (
+    <Group align="flex-end" gap="sm">
+      <MultiSelect
+        label={retrieval.bases}
+        style={{ flex: '1 1 260px' }}
+        data={[...names].map(([value, label]) => ({ value, label }))}
+        value={[...settings.bases]}
+        onChange={(bases) => onChange({ bases })}
+        searchable
+        searchValue={text}
+        onSearchChange={setText}
+        maxValues={MAX_BASES}
+      />
+      <Select
+        label={retrieval.searchType}
+        w={140}
+        allowDeselect={false}
+        data={SEARCH_TYPES.map((value) => ({ value, label: retrieval[value] }))}
+        value={settings.searchType}
+        onChange={(value) => value !== null && onChange({ searchType: value as Settings['searchType'] })}
+      />
+      <NumberInput
+        label={retrieval.topK}
+        w={90}
+        min={1}
+        max={100}
+        allowDecimal={false}
+        value={settings.topK}
+        onChange={(topK) => onChange({ topK })}
+      />
+      <NumberInput
+        label={retrieval.minScore}
+        w={110}
+        min={0}
+        max={1}
+        step={0.05}
+        value={settings.minScore}
+        onChange={(minScore) => onChange({ minScore })}
+      />
+      <Checkbox
+        label={retrieval.rerank}
+        checked={settings.rerank}
+        onChange={(event) => onChange({ rerank: event.currentTarget.checked })}
+        mb={8}
+      />
+    </Group>
+  );
+}
+
+/** Metadata keys of the newest documents: suggestions for filters. */
+function useMetadataKeys(kbId: string): string[] {
+  const { data } = useQuery({
+    queryKey: ['metadata-keys', kbId],
+    queryFn: () =>
       body(
-        api.POST('/v1/knowledge-bases/{kb_id}/retrieve', {
-          params: { path: { kb_id: kbId } },
-          body: { query, search_type: searchType, rerank, ...(typeof topK === 'number' && { top_k: topK }) },
+        api.GET('/v1/knowledge-bases/{kb_id}/documents', {
+          params: { path: { kb_id: kbId }, query: { limit: 100, order: 'desc' } },
         }),
       ),
   });
-  return (
-    <Stack>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          search.mutate();
-        }}
-      >
-        <Group align="flex-end">
-          <TextInput
-            label={kb.query}
-            required
-            style={{ flex: 1, minWidth: 220 }}
-            value={query}
-            onChange={(event) => setQuery(event.currentTarget.value)}
-          />
-          <Select
-            label={kb.searchType}
-            w={130}
-            allowDeselect={false}
-            data={[...SEARCH_TYPES]}
-            value={searchType}
-            onChange={(value) => value !== null && setSearchType(value as typeof searchType)}
-          />
-          <NumberInput label={kb.topK} w={90} min={1} max={50} allowDecimal={false} value={topK} onChange={setTopK} />
-          <Checkbox
-            label={kb.rerank}
-            checked={rerank}
-            onChange={(event) => setRerank(event.currentTarget.checked)}
-            mb={8}
-          />
-          <Button type="submit" loading={search.isPending}>
-            {kb.run}
-          </Button>
-        </Group>
-      </form>
-      {search.isError && <ErrorState error={search.error} />}
-      {search.isSuccess && search.data.results.length === 0 && <EmptyState text={kb.noHits} />}
-      {search.data?.results.map((hit, index) => (
-        <Card withBorder key={hit.chunk_id}>
-          <Group justify="space-between" mb="xs">
-            <Anchor
-              component={Link}
-              to="/knowledge-bases/$kbId/documents/$documentId"
-              params={{ kbId, documentId: hit.document_id } as never}
-              search={{ chunk: hit.chunk_id } as never}
-            >
-              {index + 1}. {hit.document_name}
-            </Anchor>
-            <Badge variant="light" tt="none">
-              {kb.score} {hit.score.toFixed(3)}
-            </Badge>
-          </Group>
-          <Text size="sm" style={{ whiteSpace: 'pre-wrap' }}>
-            {hit.text}
-          </Text>
-        </Card>
-      ))}
-    </Stack>
-  );
+  const keys = (data?.data ?? []).flatMap(({ metadata }) => Object.keys(metadata));
+  return [...new Set([...keys, ...CHUNK_KEYS])].sort();
 }

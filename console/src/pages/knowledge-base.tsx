@@ -1,6 +1,7 @@
-import { Anchor, Button, Group, Tabs, Text } from '@mantine/core';
+import { Button, Group, Tabs, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
@@ -9,16 +10,13 @@ import { Page } from '../components/page.tsx';
 import { type ItemOf, ResourceTable } from '../components/resource-table.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
+import type { KnowledgeBaseTab } from '../layout/knowledge-base-search.ts';
 import { fill, useMessages } from '../messages/index.tsx';
+import { EditKnowledgeBase } from './knowledge-base-dialog.tsx';
+import { Documents } from './knowledge-base-documents.tsx';
 import { SearchTest } from './knowledge-base-search.tsx';
 import { UploadDocuments } from './knowledge-base-upload.tsx';
 
-const readDocuments = (kbId: string, after: string | undefined) =>
-  body(
-    api.GET('/v1/knowledge-bases/{kb_id}/documents', {
-      params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
-    }),
-  );
 const readSources = (kbId: string, after: string | undefined) =>
   body(
     api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
@@ -32,7 +30,6 @@ const readJobs = (kbId: string, after: string | undefined) =>
     }),
   );
 
-type Document = ItemOf<typeof readDocuments>;
 type DataSource = ItemOf<typeof readSources>;
 type Job = ItemOf<typeof readJobs>;
 
@@ -44,10 +41,12 @@ const REFRESH_MS = 2_000;
 export function KnowledgeBasePage() {
   const { kb } = useMessages();
   const { kbId } = route.useParams();
+  const { tab = 'documents', ...filter } = route.useSearch();
   const mayWrite = useMayWrite();
   const format = useFormat();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
+  const [isEditing, setEditing] = useState(false);
   const base = useQuery({
     queryKey: ['knowledge-base', kbId],
     queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } })),
@@ -67,6 +66,11 @@ export function KnowledgeBasePage() {
             {kb.ask}
           </Button>
           {mayWrite && (
+            <Button variant="default" onClick={() => setEditing(true)}>
+              {kb.edit}
+            </Button>
+          )}
+          {mayWrite && (
             <ConfirmButton
               label={kb.delete}
               title={kb.delete}
@@ -84,7 +88,11 @@ export function KnowledgeBasePage() {
       <Text size="sm" c="dimmed">
         {kb.documents}: {counts.documents} · {kb.chunks}: {counts.chunks}
       </Text>
-      <Tabs defaultValue="documents" keepMounted={false}>
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) => void navigate({ to: '.', search: { tab: value as KnowledgeBaseTab } })}
+      >
         <Tabs.List mb="md">
           <Tabs.Tab value="documents">{kb.documents}</Tabs.Tab>
           <Tabs.Tab value="sources">{kb.sources}</Tabs.Tab>
@@ -93,7 +101,11 @@ export function KnowledgeBasePage() {
         </Tabs.List>
         <Tabs.Panel value="documents">
           {mayWrite && <UploadDocuments kbId={kbId} />}
-          <Documents kbId={kbId} />
+          <Documents
+            kbId={kbId}
+            filter={filter}
+            onFilter={(changed) => void navigate({ to: '.', search: changed, replace: true })}
+          />
         </Tabs.Panel>
         <Tabs.Panel value="sources">
           <DataSources kbId={kbId} />
@@ -102,50 +114,11 @@ export function KnowledgeBasePage() {
           <Jobs kbId={kbId} />
         </Tabs.Panel>
         <Tabs.Panel value="search">
-          <SearchTest kbId={kbId} />
+          <SearchTest kbId={kbId} name={name} />
         </Tabs.Panel>
       </Tabs>
+      {isEditing && <EditKnowledgeBase base={base.data} onClose={() => setEditing(false)} />}
     </Page>
-  );
-}
-
-function Documents({ kbId }: { kbId: string }) {
-  const { kb, common } = useMessages();
-  const format = useFormat();
-  return (
-    <ResourceTable<Document>
-      label={kb.documents}
-      queryKey={['documents', kbId]}
-      refreshMs={REFRESH_MS}
-      fetchPage={(after) => readDocuments(kbId, after)}
-      rowKey={(document) => document.id}
-      empty={kb.noDocuments}
-      columns={[
-        {
-          heading: common.name,
-          cell: (document) => (
-            <Anchor
-              component={Link}
-              to="/knowledge-bases/$kbId/documents/$documentId"
-              params={{ kbId, documentId: document.id } as never}
-            >
-              {document.name}
-            </Anchor>
-          ),
-        },
-        { heading: common.status, cell: (document) => <StatusBadge status={document.status} /> },
-        { heading: kb.chunks, cell: (document) => format.number(document.chunk_count), isNumber: true },
-        { heading: common.size, cell: (document) => format.bytes(document.bytes), isNumber: true },
-        {
-          heading: kb.error,
-          cell: (document) => (
-            <Text size="sm" c={document.error === null ? 'dimmed' : 'red'}>
-              {document.error?.message ?? document.warnings.map(({ message }) => message).join(' ')}
-            </Text>
-          ),
-        },
-      ]}
-    />
   );
 }
 

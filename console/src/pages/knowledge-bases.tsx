@@ -1,44 +1,60 @@
-import { Anchor, Button, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Anchor, Button, Text } from '@mantine/core';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
-import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
+import { SearchField } from '../components/search-field.tsx';
 import { EmptyState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
+import { CreateKnowledgeBase } from './knowledge-base-dialog.tsx';
 
 type KnowledgeBase =
   paths['/v1/knowledge-bases']['get']['responses'][200]['content']['application/json']['data'][number];
 
-/** The knowledge bases of the organization. */
+const route = getRouteApi('/shell/knowledge-bases');
+
+/** The knowledge bases of the organization. `?q=` searches their names. */
 export function KnowledgeBasesPage() {
   const { kb, common } = useMessages();
   const format = useFormat();
   const mayWrite = useMayWrite();
   const { organization } = useSession();
+  const { q } = route.useSearch();
+  const navigate = route.useNavigate();
   const [isCreating, setCreating] = useState(false);
   const create = mayWrite ? <Button onClick={() => setCreating(true)}>{kb.create}</Button> : undefined;
   return (
     <Page title={kb.title} intro={kb.intro} action={create}>
+      <SearchField
+        label={kb.searchBases}
+        value={q ?? ''}
+        onSearch={(text) => void navigate({ search: text === '' ? {} : { q: text }, replace: true })}
+      />
       <ResourceTable<KnowledgeBase>
         label={kb.title}
-        queryKey={['knowledge-bases', organization.id]}
-        fetchPage={(after) => body(api.GET('/v1/knowledge-bases', { params: { query: { after, limit: 50 } } }))}
+        queryKey={['knowledge-bases', organization.id, q]}
+        fetchPage={(after) =>
+          body(api.GET('/v1/knowledge-bases', { params: { query: { after, limit: 50, order: 'desc', search: q } } }))
+        }
         rowKey={(base) => base.id}
-        empty={<EmptyState text={kb.empty}>{create}</EmptyState>}
+        empty={q === undefined ? <EmptyState text={kb.empty}>{create}</EmptyState> : kb.noMatches}
         columns={[
           {
             heading: common.name,
             cell: (base) => (
-              <Anchor component={Link} to="/knowledge-bases/$kbId" params={{ kbId: base.id } as never} fw={500}>
-                {base.name}
-              </Anchor>
+              <div style={{ overflowWrap: 'anywhere', minWidth: 180 }}>
+                <Anchor component={Link} to="/knowledge-bases/$kbId" params={{ kbId: base.id } as never} fw={500}>
+                  {base.name}
+                </Anchor>
+                <Text size="sm" c="dimmed" lineClamp={2}>
+                  {base.description}
+                </Text>
+              </div>
             ),
           },
           { heading: common.status, cell: (base) => <StatusBadge status={base.status} /> },
@@ -47,36 +63,7 @@ export function KnowledgeBasesPage() {
           { heading: common.created, cell: (base) => format.time(base.created_at) },
         ]}
       />
-      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
+      {isCreating && <CreateKnowledgeBase onClose={() => setCreating(false)} />}
     </Page>
-  );
-}
-
-function CreateDialog({ onClose }: { onClose(): void }) {
-  const { kb, common } = useMessages();
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
-  const submit = async () => {
-    const { id } = await body(api.POST('/v1/knowledge-bases', { body: { name, description } }));
-    await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
-    await navigate({ to: '/knowledge-bases/$kbId', params: { kbId: id } });
-  };
-  return (
-    <FormDialog title={kb.create} submitLabel={common.create} onClose={onClose} submit={submit}>
-      <TextInput
-        label={common.name}
-        required
-        data-autofocus
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
-        label={kb.description}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
-    </FormDialog>
   );
 }

@@ -13,6 +13,7 @@ import { models } from './models.ts';
 import { nav } from './nav.ts';
 import { overview } from './overview.ts';
 import { playground } from './playground.ts';
+import { retrieval } from './retrieval.ts';
 import { settings } from './settings.ts';
 import { signIn } from './sign-in.ts';
 import { start } from './start.ts';
@@ -30,6 +31,7 @@ export const de: Messages = {
   keys,
   members,
   kb,
+  retrieval,
   files,
   batches,
   guardrails,

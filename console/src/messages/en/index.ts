@@ -12,6 +12,7 @@ import { models } from './models.ts';
 import { nav } from './nav.ts';
 import { overview } from './overview.ts';
 import { playground } from './playground.ts';
+import { retrieval } from './retrieval.ts';
 import { settings } from './settings.ts';
 import { signIn } from './sign-in.ts';
 import { start } from './start.ts';
@@ -29,6 +30,7 @@ export const en = {
   keys,
   members,
   kb,
+  retrieval,
   files,
   batches,
   guardrails,

@@ -1,0 +1,36 @@
+import { TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useEffect, useState } from 'react';
+import { useMessages } from '../messages/index.tsx';
+
+/** Pause after the last key before a search is sent. */
+const PAUSE_MS = 250;
+
+interface SearchFieldProps {
+  label: string;
+  /** The text that the list shows; empty: all items. */
+  value: string;
+  onSearch(text: string): void;
+}
+
+/** A field that searches a list on the server while one types. */
+export function SearchField({ label, value, onSearch }: SearchFieldProps) {
+  const { common } = useMessages();
+  const [text, setText] = useState(value);
+  const search = useDebouncedCallback(onSearch, PAUSE_MS);
+  useEffect(() => setText(value), [value]);
+  return (
+    <TextInput
+      type="search"
+      aria-label={label}
+      placeholder={common.search}
+      maxLength={256}
+      miw={220}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        search(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}

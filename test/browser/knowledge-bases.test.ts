@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+
+const SCRIPT = '<img src=x onerror=alert(1)>';
+const MANUAL = `---
+author: ${SCRIPT}
+year: 2024
+---
+# Harbour manual
+
+## Opening hours
+
+The office is open from 8:00 to 18:00 on weekdays. ${SCRIPT.replaceAll('<', '&lt;')}
+
+## Fees
+
+A berth for a boat of up to 10 metres costs 24 euros per night.
+`;
+const PUMP = '---\nyear: 2019\n---\n# Pump\n\nThe pump of the berth starts at 3 bar.\n';
+
+describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
+  let test: ConsoleTest;
+  let page: Page;
+  let folder: string;
+  let kbId: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-browser-'));
+    test = await startConsole();
+    page = test.page;
+  });
+  after(async () => {
+    await test?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const dialog = () => page.getByRole('dialog');
+
+  it('creates a knowledge base with its chunking, and shows the error of the API', async () => {
+    await test.open('/knowledge-bases');
+    await page.getByRole('button', { name: 'Create knowledge base' }).first().click();
+    await dialog().getByLabel('Name').fill(`Harbour ${SCRIPT}`);
+    await dialog().getByLabel('Description').fill(SCRIPT);
+    await dialog().getByLabel('Embedding model').fill('nothing');
+    await dialog().getByLabel('Chunk size').fill('64');
+    await dialog().getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog().getByRole('alert').waitFor();
+    await dialog().getByLabel('Embedding model').fill('');
+    await dialog().getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Harbour' }).waitFor();
+    kbId = /knowledge-bases\/(kb_\w+)/.exec(page.url())?.[1] ?? '';
+    const base = await test.call<{ chunking_strategy: object }>('GET', `/v1/knowledge-bases/${kbId}`);
+    assert.deepEqual(base.chunking_strategy, { type: 'recursive', chunk_size: 64, chunk_overlap: 8 });
+  });
+
+  it('ingests uploaded files and shows them by status and name', async () => {
+    await page
+      .locator('input[type=file]')
+      .setInputFiles([file('manual.md', MANUAL), file(`pump ${SCRIPT.replace('/', '')}.md`, PUMP)]);
+    await page.getByRole('cell', { name: 'completed' }).nth(1).waitFor({ timeout: 60_000 });
+    await page.getByLabel('Search documents by name').fill('PUMP');
+    await page.getByRole('link', { name: 'manual.md' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'pump' }).waitFor();
+    assert.match(page.url(), /q=PUMP/);
+    await test.open(`/knowledge-bases/${kbId}?status=failed`);
+    await page.getByText('Nothing matches these filters.').waitFor();
+  });
+
+  it('searches with filters, shows component scores and marked terms, and links to the chunk', async () => {
+    await test.open(`/knowledge-bases/${kbId}?tab=search`);
+    await page.getByLabel('Query').fill('berth price');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.locator('mark', { hasText: 'berth' }).nth(1).waitFor();
+    assert.equal(
+      await page.getByRole('progressbar', { name: 'Vector' }).count(),
+      await page.locator('ol > li').count(),
+    );
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await page.getByRole('button', { name: 'Add filter' }).click();
+    await page.getByRole('combobox', { name: 'Field' }).or(page.getByLabel('Field')).first().fill('year');
+    await page
+      .getByRole('textbox', { name: 'Operator' })
+      .or(page.getByRole('combobox', { name: 'Operator' }))
+      .first()
+      .click();
+    await page.getByRole('option', { name: 'at least' }).click();
+    await page.getByRole('textbox', { name: 'Value', exact: true }).fill('2020');
+    assert.match((await page.getByLabel('Filters as JSON').textContent()) ?? '', /"\$gte": 2020/);
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('pump').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'As curl' }).click();
+    await page.getByText('"include_scores": true').waitFor();
+    await page.getByRole('link', { name: 'manual.md' }).first().click();
+    await page.locator('[aria-current=true]').waitFor();
+  });
+
+  it('has no accessibility violation on the tabs, and nothing wider than a phone', async () => {
+    const found: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const tab of ['documents', 'sources', 'jobs', 'search']) {
+        await test.open(`/knowledge-bases/${kbId}?tab=${tab}`);
+        found.push(...(await accessibilityViolations(page)).map((violation) => `${colorScheme} ${tab} ${violation}`));
+      }
+    }
+    assert.deepEqual(found, []);
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const path of ['', `/${kbId}`, `/${kbId}?tab=sources`, `/${kbId}?tab=jobs`, `/${kbId}?tab=search`]) {
+      await test.open(`/knowledge-bases${path}`);
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      assert.equal(overflow, 0, path);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  it('runs no script of a name, metadata or document', () => {
+    assert.deepEqual(test.errors, []);
+  });
+});
