@@ -4,6 +4,7 @@ import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import { MIGRATIONS_FOLDER } from '../src/db/db.ts';
 import { apiDescription } from './api-description.ts';
 import { configurationPage } from './configuration-page.ts';
+import { compatibilityPage } from './openai/comparison.ts';
 
 /** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -12,6 +13,8 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 export const GENERATED: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationPage,
   'docs/openapi.json': apiDescription,
+  // Reads docs/openapi.json, so it comes after it.
+  'docs/openai-compatibility.md': compatibilityPage,
 };
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>;

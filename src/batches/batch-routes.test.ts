@@ -79,7 +79,7 @@ describe('/v1/batches', () => {
     }
   });
 
-  it('GET lists the short form of the batches of the organization, oldest first', async () => {
+  it('GET lists the batches of the organization without their errors, oldest first', async () => {
     const { key } = await api.makeKey({ organization: 'lists' });
     const target = { url: api.url, key };
     const ids: string[] = [];

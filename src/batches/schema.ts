@@ -93,17 +93,26 @@ const Listed = {
   id: Type.String(),
   object: Type.Literal('batch'),
   endpoint: Type.Enum([...BATCH_ENDPOINTS]),
-  status: Type.Enum([...STATUSES]),
   input_file_id: Type.String(),
+  completion_window: Type.Literal('24h'),
+  status: Type.Enum([...STATUSES]),
   output_file_id: nullableText('Results of requests that succeeded; null when there are none.'),
+  error_file_id: nullableText('Requests that failed; null when there are none.'),
   created_at: Type.Integer({ description: 'Unix seconds.' }),
+  in_progress_at: nullableTime(),
+  expires_at: Type.Integer({ description: '24 hours after `created_at`.' }),
+  finalizing_at: nullableTime(),
   completed_at: nullableTime(),
+  failed_at: nullableTime(),
+  expired_at: nullableTime(),
+  cancelling_at: nullableTime(),
+  cancelled_at: nullableTime(),
   request_counts: RequestCounts,
   cost_micros: Type.Integer({ description: 'Price of the requests so far; 1,000,000 micros are one credit.' }),
   metadata: MetadataObject,
 };
 
-/** A batch in a list. */
+/** A batch in a list: without its errors, because a page of batches can have 100,000. */
 export const ListedBatch = Type.Object(Listed);
 
 export type ListedBatch = Static<typeof ListedBatch>;
@@ -115,15 +124,6 @@ export const Batch = Type.Object(
     errors: Type.Union([Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) }), Type.Null()], {
       description: `Why the file was rejected, at most ${MAX_BATCH_ERRORS} errors; null unless the status is \`failed\`.`,
     }),
-    completion_window: Type.Literal('24h'),
-    error_file_id: nullableText('Requests that failed; null when there are none.'),
-    in_progress_at: nullableTime(),
-    expires_at: Type.Integer({ description: '24 hours after `created_at`.' }),
-    finalizing_at: nullableTime(),
-    failed_at: nullableTime(),
-    expired_at: nullableTime(),
-    cancelling_at: nullableTime(),
-    cancelled_at: nullableTime(),
   },
   {
     examples: [

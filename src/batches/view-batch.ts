@@ -4,17 +4,26 @@ import type { BatchRow } from './store.ts';
 
 const toNullableSeconds = (date: Date | null): number | null => (date === null ? null : toUnixSeconds(date));
 
-/** Converts a row to the short form of lists. */
+/** Converts a row to the form of lists. */
 export function viewListedBatch(row: BatchRow): ListedBatch {
   return {
     id: row.id,
     object: 'batch',
     endpoint: row.endpoint,
-    status: row.status,
     input_file_id: row.inputFileId,
+    completion_window: '24h',
+    status: row.status,
     output_file_id: row.outputFileId,
+    error_file_id: row.errorFileId,
     created_at: toUnixSeconds(row.createdAt),
+    in_progress_at: toNullableSeconds(row.inProgressAt),
+    expires_at: toUnixSeconds(row.expiresAt),
+    finalizing_at: toNullableSeconds(row.finalizingAt),
     completed_at: toNullableSeconds(row.completedAt),
+    failed_at: toNullableSeconds(row.failedAt),
+    expired_at: toNullableSeconds(row.expiredAt),
+    cancelling_at: toNullableSeconds(row.cancellingAt),
+    cancelled_at: toNullableSeconds(row.cancelledAt),
     request_counts: { total: row.totalLines, completed: row.completedLines, failed: row.failedLines },
     cost_micros: row.costMicros,
     metadata: row.metadata,
@@ -23,17 +32,5 @@ export function viewListedBatch(row: BatchRow): ListedBatch {
 
 /** Converts a row to the batch object of the API. */
 export function viewBatch(row: BatchRow): Batch {
-  return {
-    ...viewListedBatch(row),
-    errors: row.errors === null ? null : { object: 'list', data: row.errors },
-    completion_window: '24h',
-    error_file_id: row.errorFileId,
-    in_progress_at: toNullableSeconds(row.inProgressAt),
-    expires_at: toUnixSeconds(row.expiresAt),
-    finalizing_at: toNullableSeconds(row.finalizingAt),
-    failed_at: toNullableSeconds(row.failedAt),
-    expired_at: toNullableSeconds(row.expiredAt),
-    cancelling_at: toNullableSeconds(row.cancellingAt),
-    cancelled_at: toNullableSeconds(row.cancelledAt),
-  };
+  return { ...viewListedBatch(row), errors: row.errors === null ? null : { object: 'list', data: row.errors } };
 }

@@ -94,7 +94,7 @@ export const ChatRequest = Type.Object(
     ),
     store: Type.Optional(Type.Boolean({ description: 'Ignored: chat completions are not stored.' })),
     reasoning_effort: Type.Optional(
-      Type.Enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], { description: 'Ignored.' }),
+      Type.Enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'], { description: 'Ignored.' }),
     ),
     verbosity: Type.Optional(Type.Enum(['low', 'medium', 'high'], { description: 'Ignored.' })),
     knowledge_bases: Type.Optional(

@@ -108,6 +108,15 @@ export type OutputItem = Static<typeof OutputItem>;
 
 const Text = Nullable(Type.String());
 
+/** A part of a message or of a function's result; `parseInput` accepts text and refusals only. */
+const InputPart = Type.Object({
+  type: Type.String(),
+  text: Type.Optional(Type.String()),
+  refusal: Type.Optional(Type.String()),
+});
+
+export type InputPart = Static<typeof InputPart>;
+
 /**
  * An item of `input`: a chat message (`role`, `content`) or an item with a `type`. One object instead of a union, so that an error
  * names the field; `parseInput` requires the fields of each type.
@@ -130,7 +139,7 @@ export const InputItem = Type.Object(
     status: Type.Optional(Text),
     role: Type.Optional(Type.Enum(['system', 'developer', 'user', 'assistant', 'tool'])),
     content: Type.Optional(
-      Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() })), Type.Null()], {
+      Type.Union([Type.String(), Type.Array(InputPart), Type.Null()], {
         description: 'A string, text parts, or null beside `tool_calls`.',
       }),
     ),
@@ -150,7 +159,7 @@ export const InputItem = Type.Object(
     call_id: Type.Optional(Text),
     arguments: Type.Optional(Text),
     output: Type.Optional(
-      Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))], {
+      Type.Union([Type.String(), Type.Array(InputPart)], {
         description: 'Result of a function: a string or text parts.',
       }),
     ),

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import type { ConversationItem } from './conversation.ts';
-import type { InputItem } from './item-schema.ts';
+import type { InputItem, InputPart } from './item-schema.ts';
 import type { CreateResponse } from './schema.ts';
 
 /** Item references in one request: each is a query. */
@@ -106,16 +106,15 @@ function parseMessage(item: InputItem, path: string): ChatMessage {
 const TEXT_PARTS: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal']);
 
 /** Joins text parts. Throws 400 `invalid_value` for parts of other types. */
-function joinParts(content: string | readonly { type: string }[], path: string): string {
+function joinParts(content: string | readonly InputPart[], path: string): string {
   if (typeof content === 'string') return content;
-  const texts = content.map((part: { type: string; text?: unknown; refusal?: unknown }, index) => {
+  const texts = content.map((part, index) => {
     if (!TEXT_PARTS.has(part.type)) {
       throw invalidValue(`${path}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
     }
     const field = part.type === 'refusal' ? 'refusal' : 'text';
     const text = part[field];
     if (text === undefined) throw missingField(`${path}.${index}.${field}`);
-    if (typeof text !== 'string') throw invalidValue(`${path}.${index}.${field}`, 'must be string');
     return text;
   });
   return texts.join('');
