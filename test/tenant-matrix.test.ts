@@ -113,6 +113,7 @@ const EXEMPT_FIELDS: Record<string, string> = {
   'config.folder_ids': 'id of another service',
   'GET /v1/usage key_id': 'a filter within the organization; a foreign key has no rows there',
   'GET /v1/guardrail-blocks policy_id': 'a filter within the organization; a foreign policy has no rows there',
+  'GET /v1/usage/summary organization_id': 'as `GET /v1/usage`',
   'GET /v1/usage organization_id': 'only the scope admin may name organizations',
 };
 

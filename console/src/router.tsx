@@ -10,6 +10,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { sessionQuery } from './api/session.ts';
+import { type Period, toPeriod } from './api/summary.ts';
 import { ErrorState, LoadingState } from './components/states.tsx';
 import { parseFileSearch, parseKnowledgeBaseSearch, parseNameSearch } from './layout/knowledge-base-search.ts';
 import { Shell } from './layout/shell.tsx';
@@ -55,6 +56,10 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/overview',
+    validateSearch: (search: Record<string, unknown>): { period?: Period; model?: string } => ({
+      ...('period' in search && { period: toPeriod(search['period']) }),
+      ...(typeof search['model'] === 'string' && { model: search['model'] }),
+    }),
     component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
   }),
   createRoute({

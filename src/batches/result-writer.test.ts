@@ -73,6 +73,7 @@ describe('results of batch lines', () => {
     costMicros: 3,
     durationMs: 1,
     queueMs: 0,
+    firstTokenMs: null,
     finishReason: null,
     isBatch: true,
     isCacheHit: false,

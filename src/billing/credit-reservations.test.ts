@@ -68,7 +68,16 @@ function usageRecord({ caller }: Call, costMicros: number): UsageRecord {
   return {
     ...{ id: newId('usage'), organizationId: caller.organizationId, keyId: caller.keyId, requestId: 'req_1' },
     ...{ endpoint: '/v1/test', model: 'm', promptTokens: 1, cachedTokens: 0, completionTokens: 1, searches: 0 },
-    ...{ rerankUnits: 0, costMicros, durationMs: 1, queueMs: 0, finishReason: null, isCacheHit: null, isBatch: false },
+    ...{
+      rerankUnits: 0,
+      costMicros,
+      durationMs: 1,
+      queueMs: 0,
+      firstTokenMs: null,
+      finishReason: null,
+      isCacheHit: null,
+      isBatch: false,
+    },
     ...{ outcome: 'completed', createdAt: new Date() },
   };
 }

@@ -24,6 +24,7 @@ function record(completionTokens: number): UsageRecord {
     costMicros: 5_000_000_000,
     durationMs: 34,
     queueMs: 0,
+    firstTokenMs: null,
     isCacheHit: null,
     finishReason: 'stop',
     isBatch: true,

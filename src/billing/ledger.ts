@@ -10,10 +10,11 @@ const MAX_BATCH_ROWS = 512;
 const RETRY_DELAYS_MS = [50, 250, 1_000];
 
 const COLUMNS = `id, organization_id, key_id, request_id, endpoint, model, prompt_tokens, cached_tokens, completion_tokens,
-  searches, rerank_units, cost_micros, duration_ms, queue_ms, finish_reason, is_cache_hit, is_batch, outcome, created_at`;
+  searches, rerank_units, cost_micros, duration_ms, queue_ms, first_token_ms, finish_reason, is_cache_hit, is_batch, outcome,
+  created_at`;
 const TYPES = `id text, organization_id text, key_id text, request_id text, endpoint text, model text, prompt_tokens int,
   cached_tokens int, completion_tokens int, searches int, rerank_units int, cost_micros bigint, duration_ms int,
-  queue_ms int, finish_reason text, is_cache_hit boolean, is_batch boolean, outcome text, created_at timestamptz`;
+  queue_ms int, first_token_ms int, finish_reason text, is_cache_hit boolean, is_batch boolean, outcome text, created_at timestamptz`;
 
 /** One JSON parameter for any number of rows, so that the statement is planned once. */
 const INSERT = `
@@ -171,6 +172,7 @@ function toRow({ record }: PendingRecord): object {
     cost_micros: record.costMicros,
     duration_ms: record.durationMs,
     queue_ms: record.queueMs,
+    first_token_ms: record.firstTokenMs,
     finish_reason: record.finishReason,
     is_cache_hit: record.isCacheHit,
     is_batch: record.isBatch,

@@ -61,7 +61,8 @@ function parseGroups(text: string): UsageGroup[] {
   return [...new Set(names as UsageGroup[])];
 }
 
-function selectOrganizationId(caller: Caller, wanted: string | undefined): string | null {
+/** Resolves `organization_id`: null for all organizations. Throws 403 unless the scope `admin` allows another one. */
+export function selectOrganizationId(caller: Caller, wanted: string | undefined): string | null {
   if (wanted === undefined || wanted === caller.organizationId) return caller.organizationId;
   if (!caller.scopes.has('admin')) {
     throw insufficientScope("The usage of other organizations needs the scope 'admin'.", 'organization_id');

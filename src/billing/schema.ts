@@ -76,4 +76,59 @@ export const UsagePage = Type.Object({
 
 export type UsagePage = Static<typeof UsagePage>;
 
-titleSchemas({ UsageBucket, UsagePage });
+/** Query parameters of `GET /v1/usage/summary`. */
+export const UsageSummaryParams = Type.Object({
+  period: Type.Optional(Type.Enum(['1h', '24h', '7d', '30d'], { description: 'Time until now. Default: `24h`.' })),
+  model: Type.Optional(Type.String({ description: 'Only calls of this model.' })),
+  organization_id: Type.Optional(
+    Type.String({ description: 'Another organization, or `all`. Needs the scope `admin`. Default: that of the key.' }),
+  ),
+});
+
+export type UsageSummaryParams = Static<typeof UsageSummaryParams>;
+
+const Percentiles = Type.Union([Type.Object({ p50: Type.Integer(), p95: Type.Integer() }), Type.Null()]);
+
+/** Figures of the calls of a group. */
+export const CallSummary = Type.Object({
+  requests: Type.Integer({ description: 'Calls of models. One request may make several.' }),
+  failed: Type.Integer({ description: 'Calls whose engine failed. Rejected requests are no calls.' }),
+  cancelled: Type.Integer({ description: 'Calls whose client disconnected.' }),
+  prompt_tokens: Type.Integer(),
+  cached_tokens: Type.Integer({ description: 'Part of `prompt_tokens`.' }),
+  completion_tokens: Type.Integer(),
+  cost_micros: Type.Integer({ description: '1,000,000 micros are one credit.' }),
+  cache_hits: Type.Integer({ description: 'Prompts with a prefix read from a cache.' }),
+  cache_misses: Type.Integer({ description: 'Prompts without cached prefix.' }),
+  latency_ms: Type.Union(Percentiles.anyOf, {
+    description: 'Milliseconds from admission to end of completed calls, without batch lines; null without any.',
+  }),
+  first_token_ms: Type.Union(Percentiles.anyOf, {
+    description: 'Milliseconds from admission to the first token of streams, without batch lines; null without any.',
+  }),
+});
+
+export type CallSummary = Static<typeof CallSummary>;
+
+/** Calls of a period: all together, by time and by model. */
+export const UsageSummary = Type.Object({
+  object: Type.Literal('usage_summary'),
+  organization_id: Type.Union([Type.String(), Type.Null()], { description: 'Null: all organizations.' }),
+  start_time: Type.Integer({ description: 'Unix seconds.' }),
+  end_time: Type.Integer({ description: 'End of the current bucket.' }),
+  bucket_seconds: Type.Integer(),
+  balance_micros: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Credits left. Null: unlimited, or all organizations.',
+  }),
+  total: CallSummary,
+  buckets: Type.Array(Type.Object({ start_time: Type.Integer(), ...CallSummary.properties }), {
+    description: 'In order of time. Buckets without calls are absent.',
+  }),
+  models: Type.Array(Type.Object({ model: Type.String(), ...CallSummary.properties }), {
+    description: 'Most requests first.',
+  }),
+});
+
+export type UsageSummary = Static<typeof UsageSummary>;
+
+titleSchemas({ UsageBucket, UsagePage, CallSummary, UsageSummary });

@@ -28,6 +28,8 @@ export const usageRecords = pgTable('usage_records', {
   durationMs: integer('duration_ms').notNull().default(0),
   /** Part of the duration that the call waited in the queue of its engine. */
   queueMs: integer('queue_ms').notNull().default(0),
+  /** Milliseconds to the first token of a streamed generation; null for other calls, and without a token. */
+  firstTokenMs: integer('first_token_ms'),
   finishReason: text('finish_reason'),
   /** Whether a prefix of the prompt was cached; null without a processed prompt of a generation. */
   isCacheHit: boolean('is_cache_hit'),

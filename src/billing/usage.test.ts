@@ -8,7 +8,7 @@ import { newId } from '../lib/ids.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { usageCsv } from './read-usage.ts';
 import { rollUpUsage } from './roll-up-usage.ts';
-import { UsagePage } from './schema.ts';
+import { UsagePage, UsageSummary } from './schema.ts';
 import { usageDaily, usageRecords } from './tables.ts';
 import { DAY_MS, firstIdAt, insertDay } from './usage-store.ts';
 
@@ -44,6 +44,7 @@ describe('GET /v1/usage', () => {
       costMicros: 100,
       durationMs: 1,
       queueMs: 0,
+      firstTokenMs: null,
       isCacheHit: null,
       finishReason: 'stop',
       isBatch: false,
@@ -265,5 +266,65 @@ describe('GET /v1/usage', () => {
     assert.equal(await left(), 0);
     const rows = await api.db.sql.select().from(usageDaily).where(eq(usageDaily.organizationId, organization));
     assert.equal(rows.length, 8);
+  });
+
+  it('GET /v1/usage/summary has totals, percentiles, errors and cache hits by time and by model', async () => {
+    const { organization, key } = await newOrganization();
+    const now = Date.now();
+    for (let index = 1; index <= 100; index += 1) {
+      await record(organization, now - 1_000, { durationMs: index * 10, firstTokenMs: index, isCacheHit: index > 75 });
+    }
+    await record(organization, now - 1_000, { model: 'b', outcome: 'failed', durationMs: 90_000 });
+    await record(organization, now - 1_000, { model: 'b', outcome: 'cancelled', durationMs: 90_000 });
+    await record(organization, now - 1_000, { model: 'c', isBatch: true, durationMs: 90_000, firstTokenMs: 90_000 });
+    await record(organization, now - 2 * HOUR_MS);
+    const { status, json } = await api.send('GET', '/v1/usage/summary?period=1h', { key });
+    assert.equal(status, 200);
+    assertSchema(UsageSummary, json);
+    const { total, buckets, models } = json;
+    assert.deepEqual([total.requests, total.failed, total.cancelled, total.cost_micros], [103, 1, 1, 10_300]);
+    assert.deepEqual([total.cache_hits, total.cache_misses], [25, 75]);
+    assert.deepEqual(
+      [total.latency_ms, total.first_token_ms],
+      [
+        { p50: 505, p95: 951 },
+        { p50: 51, p95: 95 },
+      ],
+    );
+    assert.deepEqual(
+      buckets.map(({ start_time, requests }: { start_time: number; requests: number }) => [
+        (now - 1_000) / 1000 - start_time < json.bucket_seconds,
+        requests,
+      ]),
+      [[true, 103]],
+    );
+    assert.deepEqual(
+      models.map(({ model, requests }: { model: string; requests: number }) => [model, requests]),
+      [
+        ['general-8b', 100],
+        ['b', 2],
+        ['c', 1],
+      ],
+    );
+    assert.deepEqual([models[2].latency_ms, models[2].first_token_ms], [null, null]);
+    const ofModel = (await api.send('GET', '/v1/usage/summary?period=24h&model=general-8b', { key })).json;
+    assert.deepEqual([ofModel.total.requests, ofModel.models.length], [101, 1]);
+  });
+
+  it('GET /v1/usage/summary shows other organizations to the scope admin only, and no calls as zeros', async () => {
+    const mine = await newOrganization();
+    const other = await newOrganization();
+    await record(other.organization, Date.now() - 1_000);
+    const summarize = (query: string, key: string | null) => api.send('GET', `/v1/usage/summary?${query}`, { key });
+    const own = (await summarize('', mine.limited)).json;
+    assertSchema(UsageSummary, own);
+    assert.deepEqual([own.total.requests, own.total.latency_ms, own.balance_micros], [0, null, null]);
+    for (const wanted of [other.organization, 'all']) {
+      assert.ok((await summarize(`organization_id=${wanted}`, mine.key)).json.total.requests >= 1);
+      const denied = await summarize(`organization_id=${wanted}`, mine.limited);
+      assertError(denied, 403, 'insufficient_scope', 'organization_id');
+    }
+    assertError(await summarize('period=2h', mine.key), 400, 'invalid_value', 'period');
+    assertError(await summarize('', null), 401, 'invalid_api_key');
   });
 });

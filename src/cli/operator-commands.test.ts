@@ -6,8 +6,6 @@ import { after, before, describe, it, mock } from 'node:test';
 import { main } from '../main.ts';
 import { listenForCommands } from './command-socket.ts';
 import type { OperatorRequest } from './operator-api.ts';
-import { listRunningModels } from './running-models.ts';
-import type { StateDeps } from './state-command.ts';
 
 /** A list response of the admin API. */
 const list = (data: object[]) => ({ status: 200, body: { data, has_more: false, last_id: null } });
@@ -44,7 +42,7 @@ describe('commands that use the command socket', () => {
       if (command === 'ps')
         return {
           service: { pid: 7, memory_bytes: 1e8 },
-          engines: [{ ...ENGINE, slots: { allocated: 4, running: 1, waiting: 2 } }],
+          data: [{ ...ENGINE, slots: { allocated: 4, running: 1, waiting: 2 } }],
         };
       const request = input as OperatorRequest;
       requests.push(request);
@@ -96,32 +94,5 @@ describe('commands that use the command socket', () => {
     assert.ok(
       stdout.startsWith(`Service: running at http://127.0.0.1:1, version 1.2.3, process 7\nData folder: ${dataDir}\n`),
     );
-  });
-});
-
-describe('listRunningModels', () => {
-  it('reports slots and memory of engines on this machine, and loads nothing', async () => {
-    const backend = (ready: boolean) => () => ({ engine: 'local', model: 'm', parameters: null, ready });
-    const load = async () => ({ running: 1, waiting: 0, slots: 4 });
-    const runtimes = [
-      { backend: backend(true), hostPid: process.pid, load },
-      { backend: backend(true), hostPid: null, load: async () => ({ running: 0, waiting: 0, slots: 0 }) },
-      { backend: backend(false), load: () => Promise.reject(new Error('It ended.')) },
-      { backend: backend(true) },
-    ];
-    const models = runtimes.map((engine, at) => ({ id: `m${at}`, engine }));
-    const deps = { models: { runtimes: () => runtimes, list: () => models } } as unknown as Pick<StateDeps, 'models'>;
-    const { engines } = await listRunningModels(deps);
-    assert.deepEqual(
-      engines.map(({ models: ids, state, slots }) => [ids, state, slots?.allocated ?? null]),
-      [
-        [['m0'], 'ready', 4],
-        [['m1'], 'not loaded', 0],
-        [['m2'], 'failed', null],
-        [['m3'], 'ready', null],
-      ],
-    );
-    assert.ok((engines[0]?.memory_bytes ?? 0) > 1_000_000);
-    assert.equal(engines[1]?.memory_bytes, null);
   });
 });

@@ -1,9 +1,9 @@
+import type { EngineStatus, EngineStatusList } from '../admin/models/schema.ts';
 import { loadClientConfig } from '../client-config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { CliCommand } from './command.ts';
 import { sendCommand } from './command-client.ts';
 import { formatMegabytes, formatTable, printResult } from './output.ts';
-import type { RunningModel, RunningModels } from './running-models.ts';
 
 /** `quire ps`. */
 export function psCommand(): CliCommand {
@@ -16,13 +16,14 @@ export function psCommand(): CliCommand {
       const reply = await sendCommand(dataDir, { command: 'ps', input: {} });
       if (reply === null)
         throw new OperatorError(`No service runs on the data folder ${dataDir}. 'quire serve' starts one.`);
-      const running = reply.result as RunningModels;
-      printResult(options, running, () => renderRunning(running));
+      const running = reply.result as EngineStatusList;
+      const { service, data: engines } = running;
+      printResult(options, { service, engines }, () => renderRunning(running));
     });
 }
 
-function renderRunning({ service, engines }: RunningModels): string {
-  const rows = engines.map((one) => [
+function renderRunning({ service, data }: EngineStatusList): string {
+  const rows = data.map((one) => [
     one.name || '-',
     one.engine,
     one.state,
@@ -37,13 +38,13 @@ function renderRunning({ service, engines }: RunningModels): string {
   ].join('\n');
 }
 
-function slotText({ slots }: RunningModel): string {
+function slotText({ slots }: EngineStatus): string {
   if (slots === null || slots.allocated === 0) return '-';
   const waiting = slots.waiting > 0 ? `, ${slots.waiting} waiting` : '';
   return `${slots.running} of ${slots.allocated} busy${waiting}`;
 }
 
-function memoryText({ memory_bytes, engine, state }: RunningModel): string {
+function memoryText({ memory_bytes, engine, state }: EngineStatus): string {
   if (memory_bytes !== null) return formatMegabytes(memory_bytes);
   if (state !== 'ready' || engine === 'upstream') return '-';
   return 'in the service';

@@ -1,16 +1,16 @@
+import { listEngines } from '../admin/models/list-engines.ts';
 import { secretsWarning } from '../boot/secrets.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { checkHealth, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
 import type { OperatorRequest } from './operator-api.ts';
-import { listRunningModels } from './running-models.ts';
 import { ADMIN_API, type StateCommand } from './state-command.ts';
 
 /** Commands that need the database, by name. Input and result are JSON, because they may cross the command socket. */
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   [ADMIN_API]: (deps, input) => deps.callAdminApi(input as unknown as OperatorRequest),
   ...INDEX_COMMANDS,
-  ps: listRunningModels,
+  ps: listEngines,
   // Opening the database migrates it; a running service has migrated it at its start.
   'db migrate': async () => null,
   doctor: async (deps) => ({

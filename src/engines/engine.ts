@@ -239,8 +239,25 @@ export interface GenerationEngine {
   load?(signal: AbortSignal): Promise<EngineLoad>;
   /** Engines in a process of their own only: its id; null while there is none. */
   readonly hostPid?: number | null;
+  /** Upstreams only: the servers of the model, without I/O. */
+  servers?(): ServerState[];
+  /** Engines in a process of their own only: starts to load the model unless it is loaded. */
+  loadModel?(): void;
+  /** The same: frees the memory of the model until the next request. Returns false while requests run. */
+  unloadModel?(): boolean;
   /** Ends running generations with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
+}
+
+/** State of one server of an upstream. */
+export interface ServerState {
+  /** Scheme, host and port: no credentials. */
+  url: string;
+  /** False while the server is ejected after a failure. */
+  isHealthy: boolean;
+  inFlight: number;
+  /** The last failure; `at`: Unix milliseconds. */
+  lastError: { message: string; at: number } | null;
 }
 
 /** Current load of an engine. */

@@ -62,7 +62,7 @@ export interface ModelLookup {
 /** Common methods of all engines. */
 export type EngineRuntime = Pick<
   GenerationEngine,
-  'backend' | 'check' | 'close' | 'load' | 'hostPid' | 'enforcesSchemas'
+  'backend' | 'check' | 'close' | 'load' | 'hostPid' | 'enforcesSchemas' | 'servers' | 'loadModel' | 'unloadModel'
 >;
 
 /** Backend shown for an unbound model. */

@@ -47,6 +47,12 @@ export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models
   ]);
 }
 
+/** Why an engine does not respond; null when it does. Never throws. */
+export async function checkEngine(engine: EngineRuntime): Promise<string | null> {
+  const { ok, detail } = await runCheck('', '', (signal) => engine.check(signal));
+  return ok ? null : detail.replace(/^: /, '');
+}
+
 async function runCheck(name: string, detail: string, check: EngineRuntime['check']): Promise<HealthCheck> {
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const timeout = new Promise<never>((_, reject) => {
@@ -69,12 +75,8 @@ export async function warnOfDeadUpstreams({ models, logger }: Pick<Deps, 'models
   await Promise.all(
     upstreams.map(async (runtime) => {
       const ids = models.list().filter((model) => modelRuntime(model) === runtime);
-      const { ok, detail } = await runCheck('', '', (signal) => runtime.check(signal));
-      if (!ok)
-        logger.warn(
-          { models: ids.map(({ id }) => id), error: detail.replace(/^: /, '') },
-          'model server does not answer',
-        );
+      const error = await checkEngine(runtime);
+      if (error !== null) logger.warn({ models: ids.map(({ id }) => id), error }, 'model server does not answer');
     }),
   );
 }

@@ -122,8 +122,10 @@ async function* meteredEvents(
           cachedTokens: cachedTokens === null ? null : used.cachedTokens,
         };
       } else {
-        if (event.type !== 'choice-end') used.completionTokens += event.tokens;
-        else if (event.choice === 0) finishReason = event.reason;
+        if (event.type !== 'choice-end') {
+          used.completionTokens += event.tokens;
+          if (request.incremental) modelCall.markFirstToken();
+        } else if (event.choice === 0) finishReason = event.reason;
         if (request.incremental) yield event;
         else answers.push(event);
       }

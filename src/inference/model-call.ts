@@ -42,6 +42,8 @@ export class ModelCall<Engine> {
   readonly startedAt: number;
   /** Time in the queue of the engine, in milliseconds, once it is known. */
   queueMs = 0;
+  /** Time from the start to the first token of a stream, in milliseconds; null before it. */
+  firstTokenMs: number | null = null;
   /** Whether a prefix of the prompt was cached; null before the prompt of a generation is processed. */
   isCacheHit: boolean | null = null;
   readonly #deps: MeteringDeps;
@@ -61,6 +63,11 @@ export class ModelCall<Engine> {
     this.#reservation = begun.reservation;
     this.#metrics = callMetrics(deps.metrics, subject.kind);
     this.#metrics.started();
+  }
+
+  /** Notes the time of the first token of a stream. Later calls change nothing. */
+  markFirstToken(): void {
+    this.firstTokenMs ??= Math.max(0, this.#deps.now() - this.startedAt);
   }
 
   /**
@@ -89,6 +96,7 @@ export class ModelCall<Engine> {
       costMicros: costMicros(usage, model.pricing, isBatchLine),
       durationMs,
       queueMs: Math.min(Math.round(this.queueMs), durationMs),
+      firstTokenMs: this.firstTokenMs,
       finishReason,
       isCacheHit: this.isCacheHit,
       isBatch: isBatchLine,

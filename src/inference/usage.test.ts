@@ -44,6 +44,25 @@ describe('usage', () => {
     assert.ok(record.durationMs >= record.queueMs);
   });
 
+  it('has the time to the first token of streams', async () => {
+    api.engine.play(async function* () {
+      const [promptEnd, first, ...others] = words('one two');
+      if (promptEnd) yield promptEnd;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (first) yield first;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      yield* others;
+    });
+    const readTimes = async (stream: boolean) => {
+      const { headers } = await chat({ stream });
+      const [record] = await selectRecords(headers.get('x-request-id'));
+      return { firstTokenMs: record?.firstTokenMs, durationMs: record?.durationMs ?? 0 };
+    };
+    const { firstTokenMs, durationMs } = await readTimes(true);
+    assert.ok(typeof firstTokenMs === 'number' && firstTokenMs >= 19 && durationMs - firstTokenMs >= 19);
+    assert.equal((await readTimes(false)).firstTokenMs, null);
+  });
+
   it('is recorded under the route, not under the URL with its query', async () => {
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
     const { headers } = await api.send('POST', '/v1/chat/completions?trace=1', { body });

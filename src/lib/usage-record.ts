@@ -27,6 +27,8 @@ export interface UsageRecord {
   durationMs: number;
   /** Part of `durationMs` that the call waited in the queue of its engine. */
   queueMs: number;
+  /** Time from the admission to the first token of a streamed generation, in milliseconds; null for other calls, and without a token. */
+  firstTokenMs: number | null;
   /** Why the first choice of a generation ended; null for other calls, and for generations that did not end. */
   finishReason: string | null;
   /** Whether a prefix of the prompt was read from the prefix cache. Null: no prompt of a generation was processed. */

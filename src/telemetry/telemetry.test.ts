@@ -24,6 +24,7 @@ const CALL = {
   completionTokens: 2,
   durationMs: 5,
   queueMs: 0,
+  firstTokenMs: null,
   finishReason: 'stop',
   outcome: 'completed',
 } as UsageRecord;

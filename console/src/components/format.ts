@@ -11,6 +11,15 @@ export function useFormat() {
     const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' });
     const number = new Intl.NumberFormat(language);
     const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+    const compact = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
+    const unit = (name: string, digits: number) =>
+      new Intl.NumberFormat(language, {
+        style: 'unit',
+        unit: name,
+        unitDisplay: 'short',
+        maximumFractionDigits: digits,
+      });
+    const [milliseconds, seconds] = [unit('millisecond', 0), unit('second', 1)];
     const money = new Intl.NumberFormat(language, { style: 'currency', currency: 'USD', maximumFractionDigits: 6 });
     return {
       /** `seconds`: Unix seconds. */
@@ -18,6 +27,11 @@ export function useFormat() {
       /** The UTC day of Unix seconds. */
       day: (seconds: number) => day.format(seconds * 1000),
       number: (value: number) => number.format(value),
+      /** `1.2K`: for axes and details. */
+      compact: (value: number) => compact.format(value),
+      duration: (ms: number) => (ms < 1000 ? milliseconds.format(ms) : seconds.format(ms / 1000)),
+      /** A share from 0 to 1. Null: none. */
+      optionalPercent: (value: number | null) => (value === null ? '–' : percent.format(value)),
       /** A share from 0 to 1. */
       percent: (value: number) => percent.format(value),
       /** Micros: millionths of a US dollar. */

@@ -1,64 +1,109 @@
-import { Group, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { api, body } from '../api/client.ts';
+import { Select, SimpleGrid, Stack, Title } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
-import { readUsage, sumBy } from '../api/usage.ts';
+import { hitRate, type Summary, toPeriod, useSummary } from '../api/summary.ts';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
+import { PeriodSelect } from '../components/period-select.tsx';
 import { Stat } from '../components/stat.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../components/states.tsx';
-import { UsageChart } from '../components/usage-chart.tsx';
 import { useMessages } from '../messages/index.tsx';
-import { UsageTable } from './usage.tsx';
+import { OverviewCharts } from './overview-charts.tsx';
+import { EngineHealth } from './overview-engines.tsx';
+import { ModelFigures } from './overview-models.tsx';
 
-const DAYS = 30;
+const route = getRouteApi('/shell/overview');
 
-/** Calls, tokens and cost of the last month. */
+/** Calls, errors, times, cost and engines of a recent period. */
 export function OverviewPage() {
-  const { overview, usage } = useMessages();
-  const format = useFormat();
-  const { organization, scopes } = useSession();
-  const isOperator = scopes.includes('admin');
-  const query = useQuery({
-    queryKey: ['usage', organization.id, DAYS, 'model'],
-    queryFn: () => readUsage(DAYS, 'model'),
-  });
-  const credits = useQuery({
-    queryKey: ['credits', organization.id],
-    queryFn: () =>
-      body(api.GET('/v1/admin/credits/{organization_id}', { params: { path: { organization_id: organization.id } } })),
-    enabled: isOperator,
-  });
-  if (query.isPending) return <LoadingState />;
-  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
-  const [[, sum] = [null, null]] = sumBy(query.data, () => 'all');
-  const balance = credits.data?.balance_micros;
+  const { overview } = useMessages();
+  const { scopes } = useSession();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const period = toPeriod(search.period);
+  const change = (next: Partial<typeof search>) =>
+    void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true });
   return (
-    <Page title={overview.title} intro={overview.intro}>
-      <Group>
-        <Stat label={usage.requests} value={format.number(sum?.requests ?? 0)} />
-        <Stat label={usage.promptTokens} value={format.number(sum?.prompt_tokens ?? 0)} />
-        <Stat label={usage.completionTokens} value={format.number(sum?.completion_tokens ?? 0)} />
-        <Stat
-          label={overview.cacheRate}
-          value={format.percent(sum == null || sum.prompt_tokens === 0 ? 0 : sum.cached_tokens / sum.prompt_tokens)}
+    <Page
+      title={overview.title}
+      intro={overview.intro}
+      action={<PeriodSelect value={period} onChange={(next) => change({ period: next })} />}
+    >
+      <Figures model={search.model} period={period} onModel={(model) => change({ model })} />
+      {scopes.includes('admin') && <EngineHealth />}
+    </Page>
+  );
+}
+
+interface FiguresProps {
+  period: ReturnType<typeof toPeriod>;
+  model: string | undefined;
+  onModel(model: string | undefined): void;
+}
+
+function Figures({ period, model, onModel }: FiguresProps) {
+  const { overview, usage } = useMessages();
+  const all = useSummary(period);
+  const selected = useSummary(period, model === undefined ? {} : { model });
+  if (all.isPending || selected.isPending) return <LoadingState />;
+  const failed = all.isError ? all : selected.isError ? selected : null;
+  if (failed !== null) return <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />;
+  if (all.data === undefined || selected.data === undefined) return <LoadingState />;
+  const models = [...new Set([...all.data.models.map((one) => one.model), ...(model === undefined ? [] : [model])])];
+  return (
+    <Stack gap="lg">
+      {models.length > 0 && (
+        <Select
+          label={usage.model}
+          placeholder={usage.allModels}
+          clearable
+          searchable
+          maw={280}
+          data={models}
+          value={model ?? null}
+          onChange={(value) => onModel(value ?? undefined)}
         />
-        <Stat label={usage.cost} value={format.money(sum?.cost_micros ?? 0)} />
-        {credits.isSuccess && (
-          <Stat label={overview.credits} value={balance == null ? overview.unlimited : format.money(balance)} />
-        )}
-      </Group>
-      {query.data.length === 0 ? (
+      )}
+      <Stats summary={selected.data} balanceMicros={all.data.balance_micros} />
+      {selected.data.total.requests === 0 ? (
         <EmptyState text={usage.empty} />
       ) : (
         <>
-          <UsageChart rows={query.data} days={DAYS} />
+          <OverviewCharts summary={selected.data} />
           <Title order={2} size="h4">
             {overview.byModel}
           </Title>
-          <UsageTable rows={query.data} group="model" />
+          <ModelFigures models={all.data.models} onModel={onModel} />
         </>
       )}
-    </Page>
+    </Stack>
+  );
+}
+
+function Stats({ summary: { total }, balanceMicros }: { summary: Summary; balanceMicros: number | null }) {
+  const { overview, usage } = useMessages();
+  const format = useFormat();
+  const rate = hitRate(total);
+  const times = (value: typeof total.latency_ms) =>
+    value === null ? '–' : `${format.duration(value.p50)} / ${format.duration(value.p95)}`;
+  const errorRate = total.requests === 0 ? 0 : total.failed / total.requests;
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 4 }} spacing="sm">
+      <Stat label={usage.requests} value={format.number(total.requests)} />
+      <Stat
+        label={overview.tokens}
+        value={format.number(total.prompt_tokens + total.completion_tokens)}
+        detail={`${format.compact(total.prompt_tokens)} + ${format.compact(total.completion_tokens)}`}
+      />
+      <Stat label={usage.cost} value={format.money(total.cost_micros)} />
+      <Stat label={overview.errors} value={format.number(total.failed)} detail={format.percent(errorRate)} />
+      <Stat label={overview.firstToken} value={times(total.first_token_ms)} detail={overview.percentiles} />
+      <Stat label={overview.latency} value={times(total.latency_ms)} detail={overview.percentiles} />
+      <Stat label={overview.cacheRate} value={rate === null ? '–' : format.percent(rate)} />
+      <Stat
+        label={overview.credits}
+        value={balanceMicros === null ? overview.unlimited : format.money(balanceMicros)}
+      />
+    </SimpleGrid>
   );
 }

@@ -9,8 +9,9 @@ import { listOf } from '../../db/page.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { StoredBindings } from '../../models/bindings/store.ts';
 import type { AdminDeps } from '../admin-deps.ts';
+import { listEngines } from './list-engines.ts';
 import { bindModel } from './manage-models.ts';
-import { BoundModel } from './schema.ts';
+import { BoundModel, EngineStatusList } from './schema.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'quire-models-'));
 after(() => rmSync(dataDir, { recursive: true }));
@@ -73,6 +74,7 @@ describe('/v1/admin/models', () => {
     const { key } = await api.makeKey({ scopes: ['keys', 'inference'] });
     const routes: [string, string][] = [
       ['GET', '/v1/admin/models'],
+      ['GET', '/v1/admin/engines'],
       ['PUT', '/v1/admin/models/general-8b/binding'],
       ['DELETE', '/v1/admin/model-files/a'],
     ];
@@ -80,5 +82,57 @@ describe('/v1/admin/models', () => {
       assertError(await api.send(method, path, { key: null }), 401, 'invalid_api_key');
       assertError(await api.send(method, path, { key }), 403, 'insufficient_scope');
     }
+  });
+});
+
+describe('GET /v1/admin/engines', () => {
+  it('shows every engine with its models, and a failing one with its error', async () => {
+    const { check } = api.engine;
+    api.engine.check = () => Promise.reject(new Error('The weights are gone.'));
+    const { status, json } = await api.send('GET', '/v1/admin/engines');
+    api.engine.check = check;
+    assert.equal(status, 200);
+    assertSchema(EngineStatusList, json);
+    const [{ models, state, error }] = json.data;
+    assert.ok(models.includes('general-8b'));
+    assert.deepEqual([state, error], ['failed', 'The weights are gone.']);
+    const { json: healthy } = await api.send('GET', '/v1/admin/engines');
+    assert.deepEqual([healthy.data[0].state, healthy.data[0].error], ['ready', null]);
+  });
+
+  it('reports slots and memory of engines on this machine, servers of upstreams, and loads nothing', async () => {
+    const backend = (ready: boolean) => () => ({ engine: 'local', model: 'm', parameters: null, ready });
+    const check = async () => {};
+    const load = async () => ({ running: 1, waiting: 0, slots: 4 });
+    const lastError = { message: 'It is gone.', at: 1_700_000_000_900 };
+    const servers = () => [{ url: 'http://gpu', isHealthy: false, inFlight: 2, lastError }];
+    const runtimes = [
+      { backend: backend(true), check, hostPid: process.pid, load },
+      { backend: backend(true), check, hostPid: null, load: async () => ({ running: 0, waiting: 0, slots: 0 }) },
+      { backend: backend(false), check, load: () => Promise.reject(new Error('It ended.')) },
+      { backend: backend(true), check, servers },
+    ];
+    const models = runtimes.map((engine, at) => ({ id: `m${at}`, engine }));
+    const deps = { models: { runtimes: () => runtimes, list: () => models } };
+    const { data } = await listEngines(deps as unknown as Parameters<typeof listEngines>[0]);
+    assert.deepEqual(
+      data.map(({ models: ids, state, slots }) => [ids, state, slots?.allocated ?? null]),
+      [
+        [['m0'], 'ready', 4],
+        [['m1'], 'not loaded', 0],
+        [['m2'], 'failed', null],
+        [['m3'], 'ready', null],
+      ],
+    );
+    assert.ok((data[0]?.memory_bytes ?? 0) > 1_000_000);
+    assert.equal(data[1]?.memory_bytes, null);
+    assert.deepEqual(data[3]?.servers, [
+      {
+        url: 'http://gpu',
+        healthy: false,
+        in_flight: 2,
+        last_error: { message: 'It is gone.', created_at: 1_700_000_000 },
+      },
+    ]);
   });
 });

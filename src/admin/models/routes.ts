@@ -3,8 +3,16 @@ import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { ModelParams } from '../../models/schema.ts';
 import type { AdminDeps } from '../admin-deps.ts';
+import { listEngines } from './list-engines.ts';
 import { bindModel, deleteModelFile, listBoundModels } from './manage-models.ts';
-import { BindModel, BoundModel, DeletedModelFile, ModelBindingResult, ModelFileParams } from './schema.ts';
+import {
+  BindModel,
+  BoundModel,
+  DeletedModelFile,
+  EngineStatusList,
+  ModelBindingResult,
+  ModelFileParams,
+} from './schema.ts';
 
 const tags = ['Admin'];
 const config = { scope: 'admin' } as const;
@@ -53,5 +61,22 @@ export function adminModelRoutes(app: App, deps: AdminDeps): void {
       config,
     },
     async (request) => deleteModelFile(deps, request.params.name),
+  );
+  engineRoutes(app, deps);
+}
+
+function engineRoutes(app: App, deps: AdminDeps): void {
+  app.get(
+    '/v1/admin/engines',
+    {
+      schema: {
+        summary: 'Show the state of the engines',
+        description: `Every engine of this process with its slots, memory and servers. Loads no model; probes upstream servers. ${RIGHTS}`,
+        tags,
+        response: { 200: EngineStatusList },
+      },
+      config,
+    },
+    async () => listEngines(deps),
   );
 }

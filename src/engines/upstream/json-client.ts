@@ -1,5 +1,5 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
-import type { Backend } from '../engine.ts';
+import type { Backend, ServerState } from '../engine.ts';
 import { FairAdmission } from '../fair-admission.ts';
 import { invalidResponse } from './error-mapping.ts';
 import { type JsonRequest, sendJsonRequest } from './json-request.ts';
@@ -96,6 +96,11 @@ export class JsonClient {
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
     await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
+  }
+
+  /** The state of each server, without I/O. */
+  servers(): ServerState[] {
+    return this.#replicas.states();
   }
 
   /** Ends waiting calls with 503 and closes the connections. May be called twice. */

@@ -1,6 +1,7 @@
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import type { ServerState } from '../engine.ts';
 import { type Endpoints, parseEndpoints } from './base-url.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
@@ -28,6 +29,8 @@ export interface Replica {
   failures: number;
   /** Time of the last failure in milliseconds of `performance.now()`; null while the replica is healthy. */
   ejectedAt: number | null;
+  /** The last failure, which a later success does not delete; `at`: Unix milliseconds. */
+  lastError: { message: string; at: number } | null;
 }
 
 /** Inputs of the load balancer. */
@@ -88,7 +91,7 @@ export class Replicas {
     this.all = options.baseUrls.map((baseUrl) => {
       const endpoints = parseEndpoints(baseUrl);
       const dispatcher = createDispatcher(endpoints.origin, options);
-      return { endpoints, dispatcher, inFlight: 0, failures: 0, ejectedAt: null };
+      return { endpoints, dispatcher, inFlight: 0, failures: 0, ejectedAt: null, lastError: null };
     });
   }
 
@@ -117,6 +120,7 @@ export class Replicas {
       this.#options.logger.warn({ upstream: replica.endpoints.origin, why }, 'upstream ejected');
     }
     replica.ejectedAt = performance.now();
+    replica.lastError = { message: why, at: Date.now() };
     if (this.#timers.has(replica) || this.#closing.signal.aborted) return;
     const wait =
       Math.min(MIN_EJECTION_MS * 2 ** Math.min(replica.failures - 1, 10), MAX_EJECTION_MS) * (0.75 + Math.random() / 2);
@@ -137,16 +141,32 @@ export class Replicas {
     }
   }
 
-  /** Resolves when one replica passes `probe`; otherwise throws the error of the first one. */
+  /** Resolves when one replica passes `probe`; otherwise throws the error of the first one. Ejects healthy replicas that fail. */
   async check(probe: (replica: Replica) => Promise<void>, signal: AbortSignal): Promise<void> {
     const checks = this.all.map(async (replica) => {
-      await probe(replica);
+      try {
+        await probe(replica);
+      } catch (error) {
+        // An ejected replica has its own probes, whose backoff checks must not extend.
+        if (replica.ejectedAt === null && !signal.aborted) this.failed(replica, describeError(error));
+        throw error;
+      }
       this.succeeded(replica);
     });
     const results = await Promise.allSettled(checks);
     signal.throwIfAborted();
     if (results.some(({ status }) => status === 'fulfilled')) return;
     throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
+  }
+
+  /** The state of each replica, without I/O. */
+  states(): ServerState[] {
+    return this.all.map(({ endpoints, inFlight, ejectedAt, lastError }) => ({
+      url: endpoints.origin,
+      isHealthy: ejectedAt === null,
+      inFlight,
+      lastError,
+    }));
   }
 
   /** Closes all connections and stops probing. May be called twice. */

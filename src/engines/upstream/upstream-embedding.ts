@@ -2,6 +2,7 @@ import { ApiError, engineUnavailable, tokenLimitExceeded } from '../../errors.ts
 import type { EmbeddingEngine, EmbeddingRequest, Embeddings } from '../embedding-engine.ts';
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
 import { findPrefixes, type Prefixes, prefixFor } from '../embedding-prefixes.ts';
+import type { ServerState } from '../engine.ts';
 import {
   buildEmbeddingRequest,
   detectEmbeddingDialect,
@@ -104,6 +105,11 @@ class UpstreamEmbedding implements EmbeddingEngine {
   }
 
   /** Rejects with `UnsuitableModelError` when the model is unusable here. */
+  /** As `GenerationEngine.servers`. */
+  servers(): ServerState[] {
+    return this.#server.servers();
+  }
+
   async check(signal: AbortSignal): Promise<void> {
     await this.#server.check(signal);
     await this.#detectDialect(signal);

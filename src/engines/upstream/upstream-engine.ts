@@ -7,6 +7,7 @@ import type {
   GenerationEvent,
   GenerationFeatures,
   GenerationRequest,
+  ServerState,
 } from '../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { CompletionStream } from './completion-stream.ts';
@@ -132,6 +133,10 @@ class UpstreamEngine implements GenerationEngine {
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
     await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
+  }
+
+  servers(): ServerState[] {
+    return this.#replicas.states();
   }
 
   async close(): Promise<void> {

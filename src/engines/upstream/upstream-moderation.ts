@@ -1,3 +1,4 @@
+import type { ServerState } from '../engine.ts';
 import type { Moderation, ModerationEngine } from '../moderation-engine.ts';
 import { JsonClient, type JsonClientOptions } from './json-client.ts';
 import type { JsonRequest } from './json-request.ts';
@@ -7,7 +8,7 @@ import { parseModeration } from './moderation-response.ts';
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** Creates a moderation engine on OpenAI-style servers (`/moderations`). Throws a TypeError for an invalid base URL. */
-export function createUpstreamModeration(options: JsonClientOptions): ModerationEngine {
+export function createUpstreamModeration(options: JsonClientOptions): ModerationEngine & { servers(): ServerState[] } {
   const server = new JsonClient(options);
   return {
     backend: () => server.backend(),
@@ -23,6 +24,7 @@ export function createUpstreamModeration(options: JsonClientOptions): Moderation
       );
     },
     check: (signal) => server.check(signal),
+    servers: () => server.servers(),
     close: () => server.close(),
   };
 }

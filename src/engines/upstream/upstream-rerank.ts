@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import type { ServerState } from '../engine.ts';
 import type { RerankEngine, RerankEngineRequest, Reranking } from '../rerank-engine.ts';
 import { JsonClient, type JsonClientOptions } from './json-client.ts';
 import { DialectMismatchError } from './json-request.ts';
@@ -61,6 +62,11 @@ class UpstreamRerank implements RerankEngine {
       scores[place] = dialect.isLogit ? 1 / (1 + Math.exp(-score)) : score;
     }
     return { scores, tokens: raw.tokens ?? estimateTotalTokens(query, texts) };
+  }
+
+  /** As `GenerationEngine.servers`. */
+  servers(): ServerState[] {
+    return this.#server.servers();
   }
 
   check(signal: AbortSignal): Promise<void> {

@@ -26,4 +26,7 @@ export const common: Messages['common'] = {
   optional: 'optional',
   all: 'Alle',
   search: 'Suchen',
+  time: 'Zeit',
+  noData: 'Keine Daten in diesem Zeitraum.',
+  showTable: 'Als Tabelle zeigen',
 };

@@ -24,4 +24,7 @@ export const common = {
   optional: 'optional',
   all: 'All',
   search: 'Search',
+  time: 'Time',
+  noData: 'No data in this period.',
+  showTable: 'Show as a table',
 };

@@ -100,6 +100,14 @@ class BundledChat implements GenerationEngine {
     return this.#engine.hostPid;
   }
 
+  loadModel(): void {
+    this.#engine.loadModel();
+  }
+
+  unloadModel(): boolean {
+    return this.#engine.unloadModel();
+  }
+
   close(): Promise<void> {
     return this.#engine.close();
   }

@@ -71,6 +71,8 @@ export interface LocalEngine extends GenerationEngine {
   load(signal: AbortSignal): Promise<EngineLoad>;
   /** Process id of the host; null while there is none. */
   readonly hostPid: number | null;
+  loadModel(): void;
+  unloadModel(): boolean;
 }
 
 /**
@@ -188,6 +190,19 @@ class LlamaEngine implements LocalEngine {
       this.#pings.delete(id);
       signal.removeEventListener('abort', abort);
     }
+  }
+
+  loadModel(): void {
+    if (this.#host.state.kind !== 'unloaded') return;
+    // Any message starts the host; the answer to this one is not awaited.
+    this.#host.send({ type: 'ping', id: this.#nextId++ });
+  }
+
+  unloadModel(): boolean {
+    if (this.#pending.size > 0) return false;
+    this.#cancelUnload();
+    this.#host.unload();
+    return true;
   }
 
   close(): Promise<void> {

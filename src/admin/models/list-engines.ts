@@ -1,53 +1,47 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { type EngineRuntime, modelRuntime } from '../engines/registry.ts';
-import type { StateDeps } from './state-command.ts';
-
-/** An engine as `quire ps` shows it. Null: not known, such as the slots of another server. */
-export interface RunningModel {
-  models: string[];
-  engine: string;
-  name: string;
-  state: 'ready' | 'not loaded' | 'failed';
-  /** KV-cache slots; null for engines without slots. */
-  slots: { allocated: number; running: number; waiting: number } | null;
-  /** Resident memory of the model's process; null: the model has none of its own. */
-  memory_bytes: number | null;
-}
-
-/** Result of the state command `ps`. */
-export interface RunningModels {
-  service: { pid: number; memory_bytes: number };
-  engines: RunningModel[];
-}
+import type { Deps } from '../../deps.ts';
+import { type EngineRuntime, modelRuntime } from '../../engines/registry.ts';
+import { checkEngine } from '../../health/check-health.ts';
+import type { EngineStatus, EngineStatusList } from './schema.ts';
 
 const LOAD_TIMEOUT_MS = 2_000;
 
-/** Describes every engine: its state, slots and memory. Loads no model. */
-export async function listRunningModels({ models }: Pick<StateDeps, 'models'>): Promise<RunningModels> {
-  const engines = models.runtimes().map(async (runtime): Promise<RunningModel> => {
+/** Describes every engine of this process: its state, slots, memory and servers. Loads no model; upstream servers are probed. */
+export async function listEngines({ models }: Pick<Deps, 'models'>): Promise<EngineStatusList> {
+  const engines = models.runtimes().map(async (runtime): Promise<EngineStatus> => {
     const ids = models.list().filter((model) => modelRuntime(model) === runtime);
+    const [error, slots] = await Promise.all([checkEngine(runtime), readSlots(runtime)]);
     const { engine, model: name, ready } = runtime.backend();
-    const slots = await readSlots(runtime);
     const pid = runtime.hostPid ?? null;
     const isUnloaded = runtime.hostPid === null && ready;
     return {
+      object: 'engine',
       models: ids.map(({ id }) => id),
       engine,
       name,
-      state: ready ? (isUnloaded ? 'not loaded' : 'ready') : 'failed',
+      state: error !== null || !ready ? 'failed' : isUnloaded ? 'not loaded' : 'ready',
+      error,
       slots,
       memory_bytes: pid === null ? null : await residentBytes(pid),
+      can_unload: runtime.unloadModel !== undefined,
+      servers: (runtime.servers?.() ?? []).map(({ url, isHealthy, inFlight, lastError }) => ({
+        url,
+        healthy: isHealthy,
+        in_flight: inFlight,
+        last_error: lastError && { message: lastError.message, created_at: Math.floor(lastError.at / 1000) },
+      })),
     };
   });
   return {
+    object: 'list',
     service: { pid: process.pid, memory_bytes: process.memoryUsage.rss() },
-    engines: await Promise.all(engines),
+    data: await Promise.all(engines),
   };
 }
 
-async function readSlots(runtime: EngineRuntime): Promise<RunningModel['slots']> {
+async function readSlots(runtime: EngineRuntime): Promise<EngineStatus['slots']> {
   try {
     const load = await runtime.load?.(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     return load === undefined ? null : { allocated: load.slots, running: load.running, waiting: load.waiting };
