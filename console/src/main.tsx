@@ -22,7 +22,10 @@ const queryClient: QueryClient = new QueryClient({
     },
   }),
   defaultOptions: {
+    // The service may be on this machine, so a request can succeed while the browser believes that it is offline.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
       staleTime: 5_000,
       // Errors of the request do not go away by themselves.
       retry: (failures, error) =>

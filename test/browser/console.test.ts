@@ -142,6 +142,45 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await viewer.context().close();
   });
 
+  it('shows the data of one organization only, also after a switch', async () => {
+    const other = await test.call<{ id: string }>('POST', '/v1/admin/organizations', { name: 'Shipyard' });
+    await open('/knowledge-bases');
+    await page.getByText('Harbour').waitFor();
+    await page.reload();
+    await page.getByRole('combobox', { name: 'Organization' }).click();
+    await page.getByRole('option', { name: 'Shipyard' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+    await page.getByRole('link', { name: 'Knowledge bases' }).first().click();
+    await page.getByText('No knowledge bases yet').waitFor();
+    const { data } = await test.call<{ data: { id: string }[] }>('GET', '/v1/admin/organizations');
+    const first = data.find(({ id }) => id !== other.id);
+    await test.call('PATCH', '/v1/session', { organization_id: first?.id });
+  });
+
+  it('says that the service cannot be reached, and goes on when it can', async () => {
+    await open('/files');
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Guardrails' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('The service cannot be reached.').waitFor();
+    await page.context().setOffline(false);
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Competitors').waitFor();
+  });
+
+  it('keeps the entries of a form whose session has ended', async () => {
+    await open('/knowledge-bases');
+    await page.getByRole('button', { name: 'Create knowledge base' }).first().click();
+    await page.getByLabel('Name').fill('Long and typed with care');
+    const cookies = await page.context().cookies();
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('alert').getByText('Your session has ended.').waitFor();
+    await page.context().addCookies(cookies);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Long and typed with care' }).waitFor();
+  });
+
   it('a session that ends in the middle of the work leads to the sign-in and back', async () => {
     await open('/files');
     await page.context().clearCookies();

@@ -1,6 +1,7 @@
-import { Alert, Button, Center, Code, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Center, Code, Group, Loader, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ApiFailure } from '../api/client.ts';
+import type { Messages } from '../messages/en/index.ts';
 import { useMessages } from '../messages/index.tsx';
 
 /** Shown while a page loads. */
@@ -27,7 +28,8 @@ export function EmptyState({ text, children }: { text: string; children?: ReactN
 export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { common } = useMessages();
   const failure = error instanceof ApiFailure ? error : null;
-  const message = failure?.status === 403 && failure.param === null ? common.denied : describe(error);
+  const hasNoSession = failure !== null && isSessionMissing(failure);
+  const message = failure === null ? describe(error) : (consoleMessage(failure, common) ?? failure.message);
   return (
     <Alert color="red" role="alert" title={message}>
       <Group justify="space-between" gap="sm">
@@ -38,7 +40,13 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
         ) : (
           <span />
         )}
-        {onRetry !== undefined && (
+        {hasNoSession && (
+          // In another tab, so that the entries of a form are not lost.
+          <Anchor href={`/sign-in?from=${encodeURIComponent(location.pathname)}`} target="_blank" rel="noopener">
+            {common.signInAgain}
+          </Anchor>
+        )}
+        {onRetry !== undefined && !hasNoSession && (
           <Button size="xs" variant="light" color="red" onClick={onRetry}>
             {common.retry}
           </Button>
@@ -46,6 +54,17 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
       </Group>
     </Alert>
   );
+}
+
+/** Whether a request had no valid session. A wrong password is a 401 as well. */
+const isSessionMissing = ({ status, code }: ApiFailure): boolean => status === 401 && code !== 'invalid_credentials';
+
+/** What the console says instead of the message of the API; null: the message is shown. */
+function consoleMessage(failure: ApiFailure, common: Messages['common']): string | null {
+  const { status, param } = failure;
+  if (status === 0) return common.unreachable;
+  if (isSessionMissing(failure)) return common.sessionEnded;
+  return status === 403 && param === null ? common.denied : null;
 }
 
 /** The message of an error for people. */
