@@ -7,7 +7,9 @@ const STEP_PLACES = 9;
 
 /** Validates values with Ajv; null when it rejects the schema. Drafts up to 7 and later ones use separate instances. */
 export function validator(schema: Record<string, unknown>): ((value: unknown) => boolean) | null {
-  const { $schema, ...rest } = schema;
+  // Drafts up to 4 name a schema `id`, which Ajv rejects.
+  const { $schema, id, ...named } = schema;
+  const rest = typeof id === 'string' ? named : { ...named, ...(id !== undefined && { id }) };
   const isLate = /20(19|20)/.test(String($schema)) || JSON.stringify(rest).includes('"prefixItems"');
   const options = { strict: false, logger: false, multipleOfPrecision: STEP_PLACES, validateSchema: false } as const;
   try {
@@ -18,4 +20,28 @@ export function validator(schema: Record<string, unknown>): ((value: unknown) =>
   } catch {
     return null;
   }
+}
+
+/**
+ * Whether a value matches the schema but for repeated items of arrays whose items are not enumerated. A grammar cannot compare items, so
+ * such `uniqueItems` are not enforced (docs/decisions/0005-schema-compiler.md).
+ */
+export function onlyRepeatsItems(schema: Record<string, unknown>, value: unknown): boolean {
+  return (
+    validator(schema)?.(value) === false &&
+    validator(withoutUnenforced(schema) as Record<string, unknown>)?.(value) === true
+  );
+}
+
+/** The schema without the `uniqueItems` that grammars do not enforce. */
+function withoutUnenforced(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutUnenforced);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { items } = schema as { items?: { enum?: unknown } };
+  const isEnforced = Array.isArray(items?.enum);
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([keyword]) => keyword !== 'uniqueItems' || isEnforced)
+      .map(([keyword, inner]) => [keyword, withoutUnenforced(inner)]),
+  );
 }
