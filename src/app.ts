@@ -32,6 +32,7 @@ import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 import { findSession } from './users/authenticate-session.ts';
+import { createOidcProvider } from './users/oidc-provider.ts';
 import { PASSWORD_COST, type PasswordCost } from './users/password.ts';
 import { userRoutes } from './users/routes.ts';
 import { readSessionToken } from './users/session-cookie.ts';
@@ -89,7 +90,9 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps);
   const limitAttempts = signInLimiter(new MemoryLimitStore());
-  const users = { ...deps, limitAttempts, passwordCost: deps.passwordCost ?? PASSWORD_COST };
+  const { oidcIssuer } = deps.config;
+  const oidc = oidcIssuer === null ? null : createOidcProvider(oidcIssuer, deps.config);
+  const users = { ...deps, limitAttempts, passwordCost: deps.passwordCost ?? PASSWORD_COST, oidc };
   userRoutes(app, users);
   await consoleRoutes(app, deps.consoleFolder ?? null);
 

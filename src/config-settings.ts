@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { CLIENT_DEFAULTS } from './config-defaults.ts';
+import { SIGN_IN_SETTINGS } from './config-sign-in.ts';
 import { parseRateLimits } from './lib/parse-rate-limits.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
@@ -258,6 +259,7 @@ export const SETTINGS = {
     description:
       'Seconds without a request after which the bundled chat model is unloaded. The next request loads it again, which takes about a second. It is also loaded by the first request only. -1: loaded at the start and never unloaded.',
   },
+  ...SIGN_IN_SETTINGS,
 } as const satisfies Record<string, Setting>;
 
 /** Standard proxy variables, which have no `QUIRE_` prefix. */

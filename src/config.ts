@@ -5,7 +5,7 @@ import type { Static } from 'typebox';
 import { parse as parseYaml } from 'yaml';
 import { CONFIG_FILE } from './config-defaults.ts';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
-import type { RateLimits } from './lib/caller.ts';
+import type { RateLimits, UserRole } from './lib/caller.ts';
 import type { LogFormat, LogLevel } from './lib/logger.ts';
 import { type MemoryLimit, readMemoryLimit } from './lib/memory-limit.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
@@ -51,6 +51,24 @@ export interface Config {
   prefixCacheMegabytes: number;
   /** Seconds; -1: the bundled chat model stays loaded. */
   bundledKeepAliveSeconds: number;
+  /** Address of the service as browsers see it, without a trailing slash; null: taken from each request. */
+  publicUrl: string | null;
+  /** OpenID Connect issuer of the console; null: sign-in by password only. */
+  oidcIssuer: string | null;
+  oidcClientId: string;
+  oidcClientSecret: string | null;
+  /** Name of the issuer on the sign-in page. */
+  oidcName: string;
+  /** Null: every domain. */
+  oidcAllowedDomains: string[] | null;
+  /** Role of people without a mapped group; null: they need an invitation. */
+  oidcDefaultRole: UserRole | null;
+  /** Name of the organization of these roles. */
+  oidcOrganization: string;
+  /** Role of each group; null: groups give no roles. */
+  oidcRoles: ReadonlyMap<string, UserRole> | null;
+  oidcGroupsClaim: string;
+  oidcLinking: 'settings' | 'verified_email';
   /** Null: no proxy is configured. */
   proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;
@@ -192,7 +210,9 @@ function readSetting(
   // An empty variable counts as unset: compose files cannot unset variables.
   if (text !== undefined && text !== '') return requireValid(setting, parseText(setting, text), setting.env);
   const value = setting.file === null ? undefined : file[setting.file];
-  if (value === undefined || value === null) return setting.parse?.(String(setting.default)) ?? setting.default;
+  if (value === undefined || value === null) {
+    return setting.default === null ? null : (setting.parse?.(String(setting.default)) ?? setting.default);
+  }
   const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
   return requireValid(setting, list, `${path}: '${setting.file}'`);
 }

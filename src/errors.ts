@@ -170,7 +170,7 @@ export const insufficientScope = (message: string, param: string | null = null):
   new ApiError({ status: 403, type: 'permission_error', code: 'insufficient_scope', message, param });
 
 /** 404: the object does not exist, or belongs to another organization. */
-export const notFound = (resource: string, id: string, param: string): ApiError =>
+export const notFound = (resource: string, id: string, param: string | null): ApiError =>
   new ApiError({
     status: 404,
     type: 'not_found_error',

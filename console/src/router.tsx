@@ -16,6 +16,12 @@ import { parseFileSearch, parseKnowledgeBaseSearch, parseNameSearch } from './la
 import { Shell } from './layout/shell.tsx';
 import { useMessages } from './messages/index.tsx';
 
+/** The search parameters of these names that are texts. Others are dropped. */
+function texts<const Name extends string>(search: Record<string, unknown>, names: readonly Name[]) {
+  const found = names.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name]]] : []));
+  return Object.fromEntries(found) as Partial<Record<Name, string>>;
+}
+
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Outlet,
   notFoundComponent: NotFound,
@@ -24,8 +30,7 @@ const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
-  validateSearch: (search: Record<string, unknown>): { from?: string } =>
-    typeof search['from'] === 'string' ? { from: search['from'] } : {},
+  validateSearch: (search: Record<string, unknown>) => texts(search, ['from', 'error', 'request']),
   component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 });
 
@@ -41,7 +46,7 @@ const shellRoute = createRoute({
   beforeLoad: async ({ context, location }) => {
     const session = await context.queryClient.ensureQueryData({ ...sessionQuery, revalidateIfStale: true });
     if (session === null)
-      throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { from: location.pathname } });
+      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { from: location.href } });
   },
   component: Shell,
 });
@@ -137,6 +142,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/settings',
+    validateSearch: (search: Record<string, unknown>) => texts(search, ['error', 'request']),
     component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
   }),
 ] as const;

@@ -49,6 +49,18 @@ describe('the console', () => {
     assert.equal(directives.get('base-uri'), "'none'");
   });
 
+  it('no response can be framed, sniffed or tell its address to other sites', async () => {
+    const paths = ['/', '/keys', '/favicon.svg', '/assets/index-abc.js', '/nothing', '/v1/models', '/v1/nothing'];
+    for (const path of [...paths, '/v1/session/oidc/callback', '/docs', '/openapi.json', '/healthz']) {
+      const { headers } = await fetch(api.url + path, { redirect: 'manual' });
+      assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/, path);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
+      assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
+      assert.equal(headers.get('cross-origin-resource-policy'), 'same-site', path);
+      assert.equal(headers.get('access-control-allow-origin'), null, path);
+    }
+  });
+
   it('lets browsers keep hashed files for ever, and asks again for the page', async () => {
     const asset = await get('/assets/index-abc.js', { 'accept-encoding': 'gzip' });
     assert.equal(asset.headers.get('cache-control'), 'public, max-age=31536000, immutable');

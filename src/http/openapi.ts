@@ -57,7 +57,7 @@ const LOGO = new URL('./assets/logo.svg', import.meta.url);
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
 const DOCS_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 /** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
 export async function describeApi(app: App, version: string): Promise<void> {

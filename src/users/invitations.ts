@@ -114,27 +114,39 @@ export async function acceptInvitation(
     throw invalidValue('password', 'must be the password of the account that exists for this email');
   }
   const passwordHash = existing?.passwordHash ?? (await hashPassword(password, deps.passwordCost));
-  const { userId, organizationId } = await deps.db.sql.transaction(async (sql) => {
-    const invitation = await takeInvitation(sql, hashToken(token), new Date(deps.now()));
-    if (invitation === null || (await selectOrganization(sql, invitation.organizationId)) === null)
-      throw invalidInvitation();
-    const user = existing ?? { id: newId('user'), email, name: name ?? email, passwordHash, isOperator: false };
-    await admit(sql, invitation, user, existing === null);
-    // Several starts may have printed links of operators; one account is enough to invite the others.
-    if (invitation.isOperator) await deleteOperatorInvitations(sql);
-    await recordChange(
-      sql,
-      { id: user.id, address: client.address, requestId: client.requestId },
-      {
-        action: 'member.added',
-        organizationId: invitation.organizationId,
-        resourceId: user.id,
-        changes: [{ field: 'role', to: invitation.role }],
-      },
-    );
-    return { userId: user.id, organizationId: invitation.organizationId };
-  });
-  return openSession(deps, userId, organizationId);
+  const user = existing ?? { id: newId('user'), email, name: name ?? email, passwordHash, isOperator: false };
+  const organizationId = await deps.db.sql.transaction((sql) =>
+    redeemInvitation(sql, { token, user, isNew: existing === null, time: new Date(deps.now()) }, client),
+  );
+  return openSession(deps, user.id, organizationId);
+}
+
+/** A user who redeems an invitation. */
+interface Redemption {
+  token: string;
+  user: Omit<UserRow, 'createdAt'>;
+  /** Whether the user has to be inserted. */
+  isNew: boolean;
+  time: Date;
+}
+
+/** Makes a user a member by an invitation, which ends. Returns the organization. Throws 400 `invalid_invitation`. */
+export async function redeemInvitation(
+  sql: Sql,
+  { token, user, isNew, time }: Redemption,
+  { address, requestId }: ClientRequest,
+): Promise<string> {
+  const invitation = await takeInvitation(sql, hashToken(token), time);
+  if (invitation === null || (await selectOrganization(sql, invitation.organizationId)) === null)
+    throw invalidInvitation();
+  await admit(sql, invitation, user, isNew);
+  // Several starts may have printed links of operators; one account is enough to invite the others.
+  if (invitation.isOperator) await deleteOperatorInvitations(sql);
+  const { organizationId, role } = invitation;
+  const changes = [{ field: 'role', to: role }];
+  const actor = { id: user.id, address, requestId };
+  await recordChange(sql, actor, { action: 'member.added', organizationId, resourceId: user.id, changes });
+  return organizationId;
 }
 
 async function admit(

@@ -5,6 +5,8 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation } from './invitations.ts';
 import { changeRole, listMembers, removeMember } from './manage-members.ts';
+import { oidcRoutes } from './oidc-routes.ts';
+import type { OidcDeps } from './oidc-sign-in.ts';
 import {
   AcceptInvitation,
   ChangePassword,
@@ -21,7 +23,7 @@ import {
   SwitchOrganization,
   UpdateMember,
 } from './schema.ts';
-import { requireSameOrigin, sessionCookie } from './session-cookie.ts';
+import { readSessionToken, requireSameOrigin, sessionCookie } from './session-cookie.ts';
 import {
   changePassword,
   requireSession,
@@ -31,13 +33,16 @@ import {
   switchOrganization,
   viewSession,
 } from './sessions.ts';
+import { deleteSession } from './store.ts';
+import { hashToken } from './tokens.ts';
 
 const tags = ['Console'];
 const isPublic = { scope: 'public' } as const;
 
 /** `/v1/session`, members and invitations. The console calls all other routes with the session cookie instead of a key. */
-export function userRoutes(app: App, deps: SessionDeps): void {
+export function userRoutes(app: App, deps: SessionDeps & OidcDeps): void {
   signInRoutes(app, deps);
+  oidcRoutes(app, deps);
   ownSessionRoutes(app, deps);
   memberRoutes(app, deps);
   invitationRoutes(app, deps);
@@ -49,8 +54,10 @@ const client = ({ ip: address, id: requestId }: FastifyRequest) => ({ address, r
 const readSession = (deps: SessionDeps, request: FastifyRequest) =>
   requireSession(deps, request.method, request.headers);
 
-/** Sets the cookie of a new session. Returns the session. */
+/** Sets the cookie of a new session, and ends the one before it. Returns the session. */
 async function startSession(deps: SessionDeps, request: FastifyRequest, reply: FastifyReply, token: string) {
+  const earlier = readSessionToken(request.headers);
+  if (earlier !== null) await deleteSession(deps.db.sql, hashToken(earlier));
   const cookie = sessionCookie(token, request.headers);
   reply.header('set-cookie', cookie);
   return viewSession(deps, await requireSession(deps, 'GET', { ...request.headers, cookie }));

@@ -43,12 +43,47 @@ export const AcceptInvitation = Type.Object({
 });
 export type AcceptInvitation = Static<typeof AcceptInvitation>;
 
+/** A path of the console itself: no other host (`//host`, `/\\host`), and nothing that a header must not contain. */
+const ConsolePath = Type.String({
+  maxLength: 1000,
+  pattern: '^/([A-Za-z0-9_-][!-\\[\\]-~]*)?$',
+  [MUST]: 'be a path of the console',
+});
+
+/** Body of `POST /v1/session/oidc`. */
+export const StartOidcSignIn = Type.Object({
+  return_to: Type.Optional(ConsolePath),
+  invitation: Type.Optional(Token),
+  link: Type.Optional(Type.Boolean({ description: 'Connects the signed-in user instead of signing in.' })),
+});
+
+/** Response of `POST /v1/session/oidc`. */
+export const OidcSignIn = Type.Object({
+  object: Type.Literal('oidc_sign_in'),
+  url: Type.String({ description: 'Address of the issuer.' }),
+});
+
+/** Response of `GET /v1/session/options`. */
+export const SignInOptions = Type.Object({
+  object: Type.Literal('sign_in_options'),
+  oidc: Type.Union([Type.Object({ name: Type.String() }), Type.Null()], {
+    description: 'The OpenID Connect issuer; null: sign-in by password only.',
+  }),
+});
+
 const SessionOrganization = Type.Object({ id: Type.String(), name: Type.String(), role: Role });
 
 /** A console session. */
 export const Session = Type.Object({
   object: Type.Literal('session'),
-  user: Type.Object({ id: Type.String(), email: Type.String(), name: Type.String(), is_operator: Type.Boolean() }),
+  user: Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    name: Type.String(),
+    is_operator: Type.Boolean(),
+    has_password: Type.Boolean(),
+    is_linked: Type.Boolean({ description: 'Whether the user may sign in through an OpenID Connect issuer.' }),
+  }),
   organization: SessionOrganization,
   organizations: Type.Array(SessionOrganization),
   scopes: Type.Array(Type.Enum(SCOPES)),
@@ -117,6 +152,9 @@ export type DeletedInvitation = Static<typeof DeletedInvitation>;
 
 titleSchemas({
   SignIn,
+  StartOidcSignIn,
+  OidcSignIn,
+  SignInOptions,
   ChangePassword,
   SwitchOrganization,
   AcceptInvitation,

@@ -7,20 +7,25 @@ const COOKIE = 'quire_session';
 export const SESSION_MS = 7 * 86_400_000;
 
 /** Returns the session token of a request; null without one. */
-export function readSessionToken({ cookie = '' }: IncomingHttpHeaders): string | null {
+export const readSessionToken = (headers: IncomingHttpHeaders): string | null => readCookie(headers, COOKIE);
+
+/** Returns the value of a cookie of a request; null without one. */
+export function readCookie({ cookie = '' }: IncomingHttpHeaders, name: string): string | null {
   for (const pair of cookie.split(';')) {
-    const [name, value] = pair.trim().split('=', 2);
-    if (name === COOKIE && value) return value;
+    const [key, value] = pair.trim().split('=', 2);
+    if (key === name && value) return value;
   }
   return null;
 }
 
+/** Whether the browser uses HTTPS: behind a proxy that ends TLS. A client that lies changes only its own cookie. */
+export const isHttps = (headers: IncomingHttpHeaders): boolean => headers['x-forwarded-proto'] === 'https';
+
 /** The `Set-Cookie` header that stores a token; `token` null removes it. */
 export function sessionCookie(token: string | null, headers: IncomingHttpHeaders): string {
-  // Behind a proxy that ends TLS. A client that lies changes only its own cookie.
-  const isHttps = headers['x-forwarded-proto'] === 'https';
   const lifetime = token === null ? 0 : SESSION_MS / 1000;
-  return `${COOKIE}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lifetime}${isHttps ? '; Secure' : ''}`;
+  const secure = isHttps(headers) ? '; Secure' : '';
+  return `${COOKIE}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lifetime}${secure}`;
 }
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);

@@ -10,6 +10,7 @@ import { SESSION_MS } from './session-cookie.ts';
 import {
   deleteSession,
   deleteUserSessions,
+  hasIdentity,
   insertSession,
   type Membership,
   selectMemberships,
@@ -39,7 +40,7 @@ export async function signIn(deps: SessionDeps, client: ClientRequest, { email, 
   const user = await selectUserByEmail(deps.db.sql, address);
   const isValid = await verifyPassword(password, user?.passwordHash ?? null, deps.passwordCost);
   if (user === null || !isValid) throw invalidCredentials();
-  const [organization] = await listOrganizations(deps, user);
+  const [organization] = await listUserOrganizations(deps, user);
   if (organization === undefined) throw invalidCredentials();
   return openSession(deps, user.id, organization.id);
 }
@@ -84,11 +85,18 @@ export async function requireSession(
 /** Returns a session with its user and the organizations that the user may open. */
 export async function viewSession(deps: Pick<Deps, 'db'>, { open, caller }: AuthenticatedSession): Promise<Session> {
   const { user, session } = open;
-  const all = await listOrganizations(deps, user);
+  const all = await listUserOrganizations(deps, user);
   const organization = all.find(({ id }) => id === session.organizationId);
   return {
     object: 'session',
-    user: { id: user.id, email: user.email, name: user.name, is_operator: user.isOperator },
+    user: {
+      id: user.id,
+      email: user.email,
+      name: user.name,
+      is_operator: user.isOperator,
+      has_password: user.passwordHash !== null,
+      is_linked: await hasIdentity(deps.db.sql, user.id),
+    },
     organization: { id: session.organizationId, name: organization?.name ?? '', role: caller.role ?? 'viewer' },
     organizations: all,
     scopes: [...caller.scopes],
@@ -98,8 +106,11 @@ export async function viewSession(deps: Pick<Deps, 'db'>, { open, caller }: Auth
 /** Organizations offered in the switch of the console; operators see more through the admin API. */
 const MAX_ORGANIZATIONS = 100;
 
-/** The organizations of a user; for operators the others as well, with the role of an owner. */
-async function listOrganizations({ db }: Pick<Deps, 'db'>, user: UserRow): Promise<Membership[]> {
+/** The organizations that a user may open; for operators the others as well, with the role of an owner. */
+export async function listUserOrganizations(
+  { db }: Pick<Deps, 'db'>,
+  user: Pick<UserRow, 'id' | 'isOperator'>,
+): Promise<Membership[]> {
   const own = await selectMemberships(db.sql, user.id);
   if (!user.isOperator) return own;
   const all = await selectOrganizations(db.sql, { limit: MAX_ORGANIZATIONS, after: null });

@@ -3,7 +3,7 @@ import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { UserRole } from '../lib/caller.ts';
-import { invitations, members, sessions, users } from './tables.ts';
+import { invitations, members, sessions, userIdentities, users } from './tables.ts';
 
 export type UserRow = typeof users.$inferSelect;
 export type MemberRow = typeof members.$inferSelect;
@@ -20,6 +20,34 @@ export async function selectUserByEmail(sql: Sql, email: string): Promise<UserRo
 export async function selectUser(sql: Sql, id: string): Promise<UserRow | null> {
   const [row] = await sql.select().from(users).where(eq(users.id, id));
   return row ?? null;
+}
+
+/** Selects the user of a person of an OpenID Connect issuer; null when none is connected. */
+export async function selectUserByIdentity(sql: Sql, issuer: string, subject: string): Promise<UserRow | null> {
+  const [row] = await sql
+    .select({ user: users })
+    .from(userIdentities)
+    .innerJoin(users, eq(users.id, userIdentities.userId))
+    .where(and(eq(userIdentities.issuer, issuer), eq(userIdentities.subject, subject)));
+  return row?.user ?? null;
+}
+
+/** Connects a person of an issuer with a user. */
+export async function insertIdentity(
+  sql: Sql,
+  row: { issuer: string; subject: string; userId: string },
+): Promise<void> {
+  await sql.insert(userIdentities).values(row);
+}
+
+/** Whether a person of an issuer is connected with the user. */
+export async function hasIdentity(sql: Sql, userId: string): Promise<boolean> {
+  const rows = await sql
+    .select({ id: userIdentities.userId })
+    .from(userIdentities)
+    .where(eq(userIdentities.userId, userId))
+    .limit(1);
+  return rows.length > 0;
 }
 
 /** Whether the instance has any user. */

@@ -19,12 +19,28 @@ export const users = pgTable('users', {
   /** Lower case. */
   email: text().notNull().unique(),
   name: text().notNull(),
-  /** `scrypt$...`, see `password.ts`. */
-  passwordHash: text('password_hash').notNull(),
+  /** `scrypt$...`, see `password.ts`; null for users who sign in through the OpenID Connect issuer only. */
+  passwordHash: text('password_hash'),
   /** Operators manage the whole instance, as keys with the scope `admin` do. */
   isOperator: boolean('is_operator').notNull(),
   createdAt: createdAt(),
 });
+
+/** Persons of OpenID Connect issuers, who sign in as the user. */
+export const userIdentities = pgTable(
+  'user_identities',
+  {
+    issuer: text().notNull(),
+    /** The claim `sub`, which the issuer gives to one person only; emails change hands. */
+    subject: text().notNull(),
+    userId: userId(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.issuer, table.subject] }),
+    index('user_identities_by_user').on(table.userId),
+  ],
+);
 
 /** Roles of users in organizations. */
 export const members = pgTable(

@@ -97,15 +97,27 @@ describe('sign-in', () => {
     const send = (headers: Record<string, string>, method = 'DELETE') =>
       api.send(method, '/v1/session', { key: null, headers: { cookie, ...headers } });
     const { host } = new URL(api.url);
-    for (const headers of [
+    const foreign: Record<string, string>[] = [
       {},
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
-    ]) {
+    ];
+    for (const headers of foreign) {
       assertError(await send(headers), 403, 'cross_site_request');
+      for (const [method, path] of [
+        ['POST', '/v1/knowledge-bases'],
+        ['POST', '/v1/session/password'],
+        ['PUT', '/v1/guardrail-policies/gp_0'],
+        ['PATCH', '/v1/session'],
+        ['DELETE', '/v1/files/file-0'],
+      ] as const) {
+        const body = { name: 'a', organization_id: 'o', current_password: 'x', new_password: 'a new password' };
+        const answer = await api.send(method, path, { key: null, headers: { cookie, ...headers }, body });
+        assertError(answer, 403, 'cross_site_request');
+      }
     }
     const body = { email: 'a@b.c', password: 'x' };
     const signIn = await api.send('POST', '/v1/session', {

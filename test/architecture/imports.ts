@@ -14,6 +14,7 @@ export const ORDER: readonly (readonly string[])[] = [
     'config',
     'config-settings',
     'config-defaults',
+    'config-sign-in',
     'client-config',
     'memory-budget',
     'require-node',

@@ -6,7 +6,7 @@ import { api, body } from '../api/client.ts';
 import { sessionQuery } from '../api/session.ts';
 import { ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
-import { EntryForm } from './sign-in.tsx';
+import { EntryForm, ProviderButton } from './sign-in.tsx';
 
 /** Reads the token after `#`, which browsers send to no server, and removes it from the address and the history. */
 function takeToken(): string | null {
@@ -43,6 +43,7 @@ export function JoinPage() {
           <Text c="dimmed" size="sm">
             {join.intro}
           </Text>
+          <ProviderButton start={{ invitation: token }} />
           <TextInput
             label={signIn.email}
             type="email"

@@ -1,17 +1,76 @@
-import { Alert, Button, PasswordInput, Select, Stack, Title } from '@mantine/core';
+import { Alert, Button, Group, PasswordInput, Select, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { Page } from '../components/page.tsx';
 import { ErrorState } from '../components/states.tsx';
-import { CATALOGUES, type Language, useLanguage, useMessages } from '../messages/index.tsx';
+import { CATALOGUES, fill, type Language, useLanguage, useMessages } from '../messages/index.tsx';
+import { ProviderError, useProvider, useProviderStart } from './sign-in.tsx';
+
+const route = getRouteApi('/shell/settings');
 
 /** Settings of the signed-in user. */
 export function SettingsPage() {
+  const { settings } = useMessages();
+  const { language, setLanguage } = useLanguage();
+  return (
+    <Page title={settings.title}>
+      <Stack maw={420} gap="xl">
+        <Select
+          label={settings.languageTitle}
+          allowDeselect={false}
+          data={Object.entries(CATALOGUES).map(([value, { language: label }]) => ({ value, label }))}
+          value={language}
+          onChange={(value) => value !== null && setLanguage(value as Language)}
+        />
+        <ProviderSection />
+        <PasswordSection />
+      </Stack>
+    </Page>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Stack component="section">
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      {children}
+    </Stack>
+  );
+}
+
+/** Whether the account is connected with the issuer, and how to connect it; nothing on an instance without one. */
+function ProviderSection() {
+  const { settings } = useMessages();
+  const { user } = useSession();
+  const { error, request } = route.useSearch();
+  const provider = useProvider();
+  const mutation = useProviderStart({ link: true, return_to: '/settings' });
+  if (provider === null) return null;
+  return (
+    <Section title={provider.name}>
+      {error !== undefined && <ProviderError code={error} request={request} />}
+      {mutation.isError && <ErrorState error={mutation.error} />}
+      <Text>{fill(user.is_linked ? settings.connected : settings.notConnected, { name: provider.name })}</Text>
+      {!user.is_linked && (
+        <Group>
+          <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+            {settings.connect}
+          </Button>
+        </Group>
+      )}
+    </Section>
+  );
+}
+
+/** Change of the password. Users without one sign in through the issuer. */
+function PasswordSection() {
   const { settings, join } = useMessages();
   const { user } = useSession();
-  const { language, setLanguage } = useLanguage();
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
   const mutation = useMutation({
@@ -22,51 +81,40 @@ export function SettingsPage() {
       setNext('');
     },
   });
+  if (!user.has_password) return null;
   return (
-    <Page title={settings.title}>
-      <Stack maw={420}>
-        <Select
-          label={settings.languageTitle}
-          allowDeselect={false}
-          data={Object.entries(CATALOGUES).map(([value, { language: label }]) => ({ value, label }))}
-          value={language}
-          onChange={(value) => value !== null && setLanguage(value as Language)}
-        />
-        <Title order={2} size="h4" mt="md">
-          {settings.password}
-        </Title>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            mutation.mutate();
-          }}
-        >
-          <Stack>
-            <input type="email" autoComplete="username" value={user.email} readOnly hidden />
-            <PasswordInput
-              label={settings.current}
-              autoComplete="current-password"
-              required
-              value={current}
-              onChange={(event) => setCurrent(event.currentTarget.value)}
-            />
-            <PasswordInput
-              label={settings.next}
-              description={join.passwordHint}
-              autoComplete="new-password"
-              required
-              minLength={10}
-              value={next}
-              onChange={(event) => setNext(event.currentTarget.value)}
-            />
-            {mutation.isError && <ErrorState error={mutation.error} />}
-            {mutation.isSuccess && <Alert color="teal">{settings.changed}</Alert>}
-            <Button type="submit" loading={mutation.isPending}>
-              {settings.password}
-            </Button>
-          </Stack>
-        </form>
-      </Stack>
-    </Page>
+    <Section title={settings.password}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          mutation.mutate();
+        }}
+      >
+        <Stack>
+          <input type="email" autoComplete="username" value={user.email} readOnly hidden />
+          <PasswordInput
+            label={settings.current}
+            autoComplete="current-password"
+            required
+            value={current}
+            onChange={(event) => setCurrent(event.currentTarget.value)}
+          />
+          <PasswordInput
+            label={settings.next}
+            description={join.passwordHint}
+            autoComplete="new-password"
+            required
+            minLength={10}
+            value={next}
+            onChange={(event) => setNext(event.currentTarget.value)}
+          />
+          {mutation.isError && <ErrorState error={mutation.error} />}
+          {mutation.isSuccess && <Alert color="teal">{settings.changed}</Alert>}
+          <Button type="submit" loading={mutation.isPending}>
+            {settings.password}
+          </Button>
+        </Stack>
+      </form>
+    </Section>
   );
 }

@@ -1,22 +1,24 @@
-import { Button, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { Alert, Button, Code, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
 import { sessionQuery } from '../api/session.ts';
 import { ErrorState } from '../components/states.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
 
 const route = getRouteApi('/sign-in');
 
 /** The path of the console that the sign-in returns to; the start page when a link names another site. */
-const ownPath = (path: string | undefined): string => (path !== undefined && /^\/(?![/\\])/.test(path) ? path : '/');
+const ownPath = (path: string | undefined): string =>
+  path !== undefined && /^\/([A-Za-z0-9_-][!-[\]-~]*)?$/.test(path) ? path : '/';
 
 /** Sign-in by email and password. */
 export function SignInPage() {
   const { signIn } = useMessages();
-  const { from } = route.useSearch();
-  const navigate = useNavigate();
+  const { from, error, request } = route.useSearch();
+  const router = useRouter();
   const queryClient = useQueryClient();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
@@ -27,11 +29,13 @@ export function SignInPage() {
     mutationFn: () => body(api.POST('/v1/session', { body: { email, password } })),
     onSuccess: async (session) => {
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      await navigate({ to: ownPath(from) });
+      router.history.push(ownPath(from));
     },
   });
   return (
     <EntryForm title={signIn.title} onSubmit={() => mutation.mutate()}>
+      {error !== undefined && !mutation.isError && <ProviderError code={error} request={request} />}
+      <ProviderButton start={{ return_to: ownPath(from) }} />
       <TextInput
         label={signIn.email}
         type="email"
@@ -55,6 +59,60 @@ export function SignInPage() {
         {signIn.noAccount}
       </Text>
     </EntryForm>
+  );
+}
+
+/** A sign-in through the issuer: the path to return to, and an invitation to accept or a user to connect. */
+type ProviderStart = NonNullable<paths['/v1/session/oidc']['post']['requestBody']>['content']['application/json'];
+
+/** The issuer of the instance; null without one. */
+export function useProvider(): { name: string } | null {
+  const query = useQuery({
+    queryKey: ['sign-in-options'],
+    queryFn: () => body(api.GET('/v1/session/options')),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return query.data?.oidc ?? null;
+}
+
+/** Opens the issuer, which returns to the console. */
+export const useProviderStart = (start: ProviderStart) =>
+  useMutation({
+    mutationFn: async () => {
+      const { url } = await body(api.POST('/v1/session/oidc', { body: start }));
+      location.assign(url);
+    },
+  });
+
+/** A button that continues at the issuer; nothing on an instance without one. */
+export function ProviderButton({ start }: { start: ProviderStart }) {
+  const { signIn } = useMessages();
+  const provider = useProvider();
+  const mutation = useProviderStart(start);
+  if (provider === null) return null;
+  return (
+    <>
+      {mutation.isError && <ErrorState error={mutation.error} />}
+      <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+        {fill(signIn.continueWith, { name: provider.name })}
+      </Button>
+      <Divider label={signIn.or} />
+    </>
+  );
+}
+
+/** Why the sign-in through the issuer failed. */
+export function ProviderError({ code, request }: { code: string; request: string | undefined }) {
+  const { signIn, common } = useMessages();
+  const errors: Readonly<Record<string, string>> = signIn.errors;
+  return (
+    <Alert color="red" role="alert" title={errors[code] ?? signIn.errors.failed}>
+      {request !== undefined && (
+        <Text size="sm">
+          {common.requestId} <Code>{request}</Code>
+        </Text>
+      )}
+    </Alert>
   );
 }
 

@@ -7,4 +7,7 @@ export const settings: Messages['settings'] = {
   next: 'Neues Passwort',
   changed: 'Das Passwort wurde geändert. Alle anderen Sitzungen sind beendet.',
   languageTitle: 'Sprache',
+  connect: 'Verbinden',
+  connected: 'Ihr Konto ist verbunden: Sie können sich mit {name} anmelden.',
+  notConnected: 'Verbinden Sie Ihr Konto, um sich auch mit {name} anzumelden.',
 };

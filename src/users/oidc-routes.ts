@@ -1,0 +1,75 @@
+import type { App } from '../http/app.ts';
+import { readTransaction, transactionCookie } from './oidc-cookie.ts';
+import { OidcError } from './oidc-error.ts';
+import { finishOidcSignIn, OIDC_CALLBACK, type OidcDeps, startOidcSignIn } from './oidc-sign-in.ts';
+import { OidcSignIn, SignInOptions, StartOidcSignIn } from './schema.ts';
+import { requireSameOrigin, sessionCookie } from './session-cookie.ts';
+import { requireSession } from './sessions.ts';
+
+const tags = ['Console'];
+const config = { scope: 'public' } as const;
+
+/** Sign-in through the OpenID Connect issuer: what is offered, start and callback. */
+export function oidcRoutes(app: App, deps: OidcDeps): void {
+  app.get(
+    '/v1/session/options',
+    {
+      schema: { summary: 'Get the ways to sign in to the console', tags, response: { 200: SignInOptions } },
+      config,
+    },
+    async () => {
+      const oidc = deps.oidc === null ? null : { name: deps.config.oidcName };
+      return { object: 'sign_in_options' as const, oidc };
+    },
+  );
+  startRoute(app, deps);
+  callbackRoute(app, deps);
+}
+
+function startRoute(app: App, deps: OidcDeps): void {
+  app.post(
+    '/v1/session/oidc',
+    {
+      schema: {
+        summary: 'Start a sign-in through the OpenID Connect issuer',
+        description:
+          'Returns the address that the browser has to open, and sets a cookie that its return needs within ten minutes. `link` connects the signed-in user with the person at the issuer instead.',
+        tags,
+        body: StartOidcSignIn,
+        response: { 200: OidcSignIn },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const { headers, method, body } = request;
+      requireSameOrigin(method, headers, { requireHeader: false });
+      const { return_to: returnTo = '/', invitation = null, link = false } = body;
+      const linkUserId = link ? (await requireSession(deps, method, headers)).open.user.id : null;
+      const { url, transaction } = await startOidcSignIn(deps, headers, { returnTo, invitation, linkUserId });
+      reply.header('set-cookie', transactionCookie(deps.secrets, transaction, { headers, now: deps.now() }));
+      return { object: 'oidc_sign_in' as const, url };
+    },
+  );
+}
+
+function callbackRoute(app: App, deps: OidcDeps): void {
+  app.get(OIDC_CALLBACK, { schema: { hide: true }, config }, async (request, reply) => {
+    const { headers, id: requestId, ip: address, url } = request;
+    const now = deps.now();
+    const transaction = readTransaction(deps.secrets, headers, now);
+    const cookies = [transactionCookie(deps.secrets, null, { headers, now })];
+    const redirect = (path: string) => reply.header('set-cookie', cookies).redirect(path, 303);
+    try {
+      if (transaction === null) throw new OidcError('expired');
+      const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+      const token = await finishOidcSignIn(deps, transaction, query, { address, requestId });
+      cookies.push(sessionCookie(token, headers));
+      return redirect(transaction.returnTo);
+    } catch (error) {
+      const code = error instanceof OidcError ? error.code : 'failed';
+      deps.logger.warn({ requestId, code, error }, 'OpenID Connect sign-in failed');
+      const page = transaction !== null && transaction.linkUserId !== null ? '/settings' : '/sign-in';
+      return redirect(`${page}?${new URLSearchParams({ error: code, request: requestId })}`);
+    }
+  });
+}

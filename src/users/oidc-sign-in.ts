@@ -1,0 +1,190 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { lockOrganization, selectOrganizationByName } from '../accounts/store.ts';
+import { recordChange } from '../audit/record-change.ts';
+import type { Config } from '../config.ts';
+import type { Sql } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { ApiError, notFound } from '../errors.ts';
+import type { UserRole } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { redeemInvitation } from './invitations.ts';
+import type { NewTransaction, OidcTransaction } from './oidc-cookie.ts';
+import { OidcError } from './oidc-error.ts';
+import { hasAllowedDomain, type OidcIdentity, readIdentity, roleOfIdentity } from './oidc-identity.ts';
+import type { OidcProvider } from './oidc-provider.ts';
+import { isHttps } from './session-cookie.ts';
+import { type ClientRequest, listUserOrganizations, openSession } from './sessions.ts';
+import {
+  countOwners,
+  deleteUserSessions,
+  insertIdentity,
+  insertUser,
+  lockMember,
+  selectUser,
+  selectUserByEmail,
+  selectUserByIdentity,
+  type UserRow,
+  updateUser,
+  upsertMember,
+} from './store.ts';
+
+/** Path of the redirect URI. */
+export const OIDC_CALLBACK = '/v1/session/oidc/callback';
+
+/** Dependencies of sign-in through the issuer; `oidc` is null unless one is configured. */
+export type OidcDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secrets' | 'logger'> & { oidc: OidcProvider | null };
+
+type NewUser = Omit<UserRow, 'createdAt'>;
+
+/** Starts a sign-in. Returns the address of the issuer and the transaction. Throws 404 without an issuer, and 503 when it does not answer. */
+export async function startOidcSignIn(
+  { oidc, config }: Pick<OidcDeps, 'oidc' | 'config'>,
+  headers: IncomingHttpHeaders,
+  purpose: Pick<NewTransaction, 'returnTo' | 'linkUserId' | 'invitation'>,
+): Promise<{ url: string; transaction: NewTransaction }> {
+  if (oidc === null) throw notFound('sign_in_provider', 'oidc', null);
+  const redirectUri = publicOrigin(config, headers) + OIDC_CALLBACK;
+  const { url, checks } = await oidc.authorize(redirectUri);
+  return { url, transaction: { ...checks, ...purpose, redirectUri } };
+}
+
+/** Address of the service as the browser sees it. The issuer accepts registered addresses only, whatever the `Host` of a request is. */
+function publicOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, headers: IncomingHttpHeaders): string {
+  return publicUrl ?? `${isHttps(headers) ? 'https' : 'http'}://${headers.host}`;
+}
+
+/** Completes a sign-in by its callback. Returns the token of a new session. Throws an `OidcError`. */
+export async function finishOidcSignIn(
+  deps: OidcDeps,
+  transaction: OidcTransaction,
+  query: string,
+  client: ClientRequest,
+): Promise<string> {
+  const { config, oidc } = deps;
+  if (oidc === null) throw new OidcError('expired');
+  const claims = await oidc.exchange(new URL(transaction.redirectUri + query), transaction, client.address);
+  const identity = readIdentity(claims, config.oidcGroupsClaim);
+  if (!hasAllowedDomain(identity, config.oidcAllowedDomains)) {
+    throw new OidcError(identity.email === null ? 'email_unverified' : 'domain_not_allowed');
+  }
+  const user = await deps.db.sql.transaction((sql) => resolveUser(deps, sql, { identity, transaction, client }));
+  const [organization] = await listUserOrganizations(deps, user);
+  if (organization === undefined) throw new OidcError('no_role');
+  return openSession(deps, user.id, user.organizationId ?? organization.id);
+}
+
+/** A verified person who completes a sign-in. */
+interface Arrival {
+  identity: OidcIdentity;
+  transaction: OidcTransaction;
+  client: ClientRequest;
+}
+
+type SignedInUser = NewUser & { organizationId: string | null };
+
+/** Finds or creates the user of a person, with its role. `organizationId`: joined by an invitation; null without one. */
+async function resolveUser(deps: OidcDeps, sql: Sql, arrival: Arrival): Promise<SignedInUser> {
+  const { identity, transaction, client } = arrival;
+  const connected = await selectUserByIdentity(sql, identity.issuer, identity.subject);
+  if (transaction.linkUserId !== null) return linkUser(sql, arrival, connected);
+  const known = connected ?? (await linkByEmail(deps, sql, arrival));
+  const user = known ?? newUser(identity);
+  const isNew = known === null;
+  let organizationId: string | null = null;
+  if (transaction.invitation !== null) {
+    const redemption = { token: transaction.invitation, user, isNew, time: new Date(deps.now()) };
+    organizationId = await redeemInvitation(sql, redemption, client).catch((error) => {
+      throw error instanceof ApiError ? new OidcError('invalid_invitation', error) : error;
+    });
+  } else {
+    await applyRole(deps.config, sql, { user, isNew, arrival });
+  }
+  if (isNew) await connect(sql, arrival, user.id);
+  return { ...user, organizationId };
+}
+
+function newUser({ email, name }: OidcIdentity): NewUser {
+  if (email === null) throw new OidcError('email_unverified');
+  return { id: newId('user'), email, name: name ?? email, passwordHash: null, isOperator: false };
+}
+
+/** Connects the signed-in user with the person. A repetition has no effect. */
+async function linkUser(sql: Sql, arrival: Arrival, connected: UserRow | null): Promise<SignedInUser> {
+  const userId = arrival.transaction.linkUserId ?? '';
+  if (connected !== null && connected.id !== userId) throw new OidcError('identity_in_use');
+  const user = connected ?? (await selectUser(sql, userId));
+  if (user === null) throw new OidcError('expired');
+  if (connected === null) await connect(sql, arrival, userId);
+  return { ...user, organizationId: null };
+}
+
+/**
+ * The account with the verified email of an unknown person, which `QUIRE_OIDC_LINKING=verified_email` connects. Its email was never verified
+ * by Quire: another person may have created the account, so that its password and sessions end. Null when no account has the email.
+ */
+async function linkByEmail({ config }: OidcDeps, sql: Sql, arrival: Arrival): Promise<UserRow | null> {
+  const { email } = arrival.identity;
+  const account = email === null ? null : await selectUserByEmail(sql, email);
+  if (account === null) return null;
+  if (config.oidcLinking !== 'verified_email') throw new OidcError('account_exists');
+  await updateUser(sql, account.id, { passwordHash: null });
+  await deleteUserSessions(sql, account.id);
+  await connect(sql, arrival, account.id);
+  return account;
+}
+
+async function connect(sql: Sql, { identity: { issuer, subject }, client }: Arrival, userId: string): Promise<void> {
+  await insertIdentity(sql, { issuer, subject, userId });
+  await recordChange(
+    sql,
+    { id: userId, address: client.address, requestId: client.requestId },
+    {
+      action: 'user.identity_linked',
+      organizationId: '',
+      resourceId: userId,
+      changes: [{ field: 'issuer', to: issuer }],
+    },
+  );
+}
+
+/** Creates a user without an invitation, and gives a user the role of its groups. Throws for people without any role. */
+async function applyRole(
+  config: Config,
+  sql: Sql,
+  { user, isNew, arrival }: { user: NewUser; isNew: boolean; arrival: Arrival },
+): Promise<void> {
+  const role = roleOfIdentity(arrival.identity, config);
+  if (isNew && role === null) throw new OidcError(config.oidcRoles === null ? 'unknown_user' : 'no_role');
+  // Without groups, roles of existing users change on the page of the members only.
+  if (!isNew && (config.oidcRoles === null || user.isOperator)) return;
+  if (role === null) throw new OidcError('no_role');
+  const organization = await selectOrganizationByName(sql, config.oidcOrganization);
+  if (organization === null) throw new OidcError('no_role', `no organization '${config.oidcOrganization}'`);
+  if (isNew) await insertUser(sql, user);
+  await setRole(sql, { organizationId: organization.id, user, role, client: arrival.client });
+}
+
+interface RoleChange {
+  organizationId: string;
+  user: NewUser;
+  role: UserRole;
+  client: ClientRequest;
+}
+
+/** Sets the role of a user. The last owner stays. */
+async function setRole(sql: Sql, { organizationId, user, role, client }: RoleChange): Promise<void> {
+  const member = await lockMember(sql, organizationId, user.id);
+  if (member?.role === role) return;
+  if (member?.role === 'owner') {
+    await lockOrganization(sql, organizationId);
+    if ((await countOwners(sql, organizationId)) < 2) return;
+  }
+  await upsertMember(sql, { organizationId, userId: user.id, role });
+  const actor = { id: user.id, address: client.address, requestId: client.requestId };
+  await recordChange(sql, actor, {
+    action: member === null ? 'member.added' : 'member.updated',
+    organizationId,
+    resourceId: user.id,
+    changes: [{ field: 'role', ...(member !== null && { from: member.role }), to: role }],
+  });
+}

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict';
+import { after, beforeEach, describe, it } from 'node:test';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
+import { type Defect, OIDC_CLIENT, startOidcIssuer } from '../../test/oidc-issuer.ts';
+import { insertOrganization, selectOrganizationByName } from '../accounts/store.ts';
+import type { Config } from '../config.ts';
+import { DEFAULT_ORGANIZATION, type UserRole } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { parseGroupRoles } from '../lib/parse-group-roles.ts';
+import { addInvitation } from './invitations.ts';
+import { hasAllowedDomain, readIdentity, roleOfIdentity } from './oidc-identity.ts';
+import { createOidcProvider } from './oidc-provider.ts';
+import { OidcSignIn, Session, SignInOptions } from './schema.ts';
+
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
+const PASSWORD = 'correct horse battery';
+const SETTINGS = {
+  oidcClientId: OIDC_CLIENT.id,
+  oidcClientSecret: OIDC_CLIENT.secret,
+  oidcName: 'Acme ID',
+  oidcDefaultRole: 'developer',
+  oidcAllowedDomains: null,
+  oidcRoles: null,
+  oidcLinking: 'settings',
+} satisfies Partial<Config>;
+
+const issuer = await startOidcIssuer();
+after(() => issuer.close());
+const api = useApi({ config: { ...SETTINGS, oidcIssuer: issuer.url } });
+const configure = (changes: Partial<Config>) => Object.assign(api.deps.config, changes);
+
+let people = 0;
+/** The next person at the issuer. */
+function arrive(claims: object = {}): Record<string, unknown> {
+  people += 1;
+  const email = `Person${people}@example.com`;
+  issuer.person = { sub: `subject-${people}`, email, email_verified: true, name: `Person ${people}`, ...claims };
+  return issuer.person;
+}
+
+beforeEach(() => {
+  issuer.defect = null;
+  configure(SETTINGS);
+  arrive();
+});
+
+const cookieOf = (headers: Headers, name: string): string | null =>
+  headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
+const nameAndValue = (cookie: string | null): string => cookie?.split(';')[0] ?? '';
+
+/** A sign-in up to the redirect from the issuer. */
+async function goToIssuer(body: object = {}, headers: Record<string, string> = {}) {
+  const answer = await api.send('POST', '/v1/session/oidc', {
+    key: null,
+    body,
+    headers: { ...SAME_ORIGIN, ...headers },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assertSchema(OidcSignIn, answer.json);
+  const atIssuer = await fetch(answer.json.url, { redirect: 'manual' });
+  const callback = atIssuer.headers.get('location') ?? '';
+  const transaction = cookieOf(answer.headers, 'quire_oidc');
+  return { callback, transaction, cookie: nameAndValue(transaction) };
+}
+
+/** Follows the redirect from the issuer. `session`: the cookie of the new session; empty when the sign-in failed. */
+async function comeBack(callback: string, cookie: string) {
+  const response = await fetch(callback, { redirect: 'manual', headers: { cookie, 'sec-fetch-site': 'cross-site' } });
+  assert.equal(response.status, 303);
+  const location = response.headers.get('location') ?? '';
+  const session = nameAndValue(cookieOf(response.headers, 'quire_session'));
+  return { location, session, error: new URL(location, api.url).searchParams.get('error'), headers: response.headers };
+}
+
+async function signIn(body: object = {}, headers: Record<string, string> = {}) {
+  const { callback, cookie } = await goToIssuer(body, headers);
+  return comeBack(callback, cookie);
+}
+
+async function sessionOf(cookie: string) {
+  const { json } = await api.send('GET', '/v1/session', { key: null, headers: { cookie } });
+  return json;
+}
+
+async function organizationId(name: string = DEFAULT_ORGANIZATION): Promise<string> {
+  await insertOrganization(api.db.sql, newId('organization'), name);
+  return (await selectOrganizationByName(api.db.sql, name))?.id ?? '';
+}
+
+async function invite(role: UserRole, organization?: string) {
+  const grant = { organizationId: await organizationId(organization), role, isOperator: false, note: null };
+  return (await addInvitation(api.db.sql, grant, Date.now())).token;
+}
+
+/** An account with a password, signed in. */
+async function withPassword(email: string): Promise<{ id: string; cookie: string }> {
+  const body = { token: await invite('owner'), email, name: email, password: PASSWORD };
+  const { json, headers } = await api.send('POST', '/v1/invitations/accept', { key: null, body });
+  return { id: json.user.id, cookie: nameAndValue(cookieOf(headers, 'quire_session')) };
+}
+
+describe('sign-in through an OpenID Connect issuer', () => {
+  it('creates a user at the first time and finds it again by the subject, whatever the email is then', async () => {
+    const person = arrive({ name: 'Ada Lovelace' });
+    const first = await signIn({ return_to: '/audit?actor=user_1' });
+    assert.equal(first.location, '/audit?actor=user_1');
+    const session = await sessionOf(first.session);
+    assertSchema(Session, session);
+    const { user, organization } = session;
+    assert.deepEqual(
+      [user.email, user.name, organization.role],
+      [String(person['email']).toLowerCase(), 'Ada Lovelace', 'developer'],
+    );
+    assert.deepEqual([user.has_password, user.is_linked], [false, true]);
+    issuer.person = { ...person, email: 'new-name@example.com', email_verified: false };
+    const again = await signIn();
+    assert.equal(again.location, '/');
+    assert.equal((await sessionOf(again.session)).user.id, user.id);
+    const body = { email: user.email, password: PASSWORD };
+    assertError(await api.send('POST', '/v1/session', { key: null, body }), 401, 'invalid_credentials');
+  });
+
+  it('keeps the session cookie strict: a short-lived lax cookie carries the sign-in over the redirect', async () => {
+    const { callback, transaction, cookie } = await goToIssuer();
+    for (const part of ['HttpOnly', 'SameSite=Lax', 'Path=/v1/session/oidc;', 'Max-Age=600']) {
+      assert.ok(transaction?.includes(part), String(transaction));
+    }
+    assert.ok(!callback.includes(cookie.slice(-20)));
+    const { headers } = await comeBack(callback, cookie);
+    assert.match(cookieOf(headers, 'quire_session') ?? '', /SameSite=Strict/);
+    assert.match(cookieOf(headers, 'quire_oidc') ?? '', /quire_oidc=; .*Max-Age=0/);
+  });
+
+  it('a session that existed before the sign-in is not the one after it (session fixation)', async () => {
+    const planted = 'quire_session=chosen-by-an-attacker';
+    const { callback, cookie } = await goToIssuer();
+    const { session } = await comeBack(callback, `${cookie}; ${planted}`);
+    assert.notEqual(session, planted);
+    assertError(
+      await api.send('GET', '/v1/session', { key: null, headers: { cookie: planted } }),
+      401,
+      'invalid_session',
+    );
+    assert.equal((await sessionOf(session)).object, 'session');
+  });
+
+  it('a sign-in by password ends the session before it', async () => {
+    const email = 'edsger@example.com';
+    const { cookie } = await withPassword(email);
+    const headers = { cookie, ...SAME_ORIGIN };
+    const renewed = await api.send('POST', '/v1/session', { key: null, body: { email, password: PASSWORD }, headers });
+    assert.notEqual(nameAndValue(cookieOf(renewed.headers, 'quire_session')), cookie);
+    assertError(await api.send('GET', '/v1/session', { key: null, headers }), 401, 'invalid_session');
+  });
+
+  for (const defect of ['nonce', 'audience', 'issuer', 'expired', 'alg none', 'signature'] as Defect[]) {
+    it(`rejects a token with a wrong ${defect}`, async () => {
+      issuer.defect = defect;
+      const { error, session, location } = await signIn();
+      assert.deepEqual([error, session], ['invalid_response', '']);
+      assert.match(location, /^\/sign-in\?error=invalid_response&request=req_/);
+    });
+  }
+
+  it('says that the issuer denied the sign-in, or does not answer', async () => {
+    issuer.defect = 'denied';
+    assert.equal((await signIn()).error, 'denied');
+    issuer.defect = null;
+    const { callback, cookie } = await goToIssuer();
+    issuer.defect = 'down';
+    assert.equal((await comeBack(callback, cookie)).error, 'issuer_unavailable');
+  });
+
+  it('responds with 503 while an issuer that was never reached does not answer', async () => {
+    const { oidcClientId, oidcClientSecret } = SETTINGS;
+    const provider = createOidcProvider('http://127.0.0.1:9', { oidcClientId, oidcClientSecret, proxy: null });
+    await assert.rejects(provider.authorize('http://127.0.0.1/callback'), { status: 503, code: 'engine_unavailable' });
+  });
+
+  it('rejects the callback of another browser, a changed state, and a second use', async () => {
+    const { callback, cookie } = await goToIssuer();
+    assert.equal((await comeBack(callback, '')).error, 'expired');
+    assert.equal((await comeBack(callback, 'quire_oidc=Zm9yZ2Vk')).error, 'expired');
+    const other = await goToIssuer();
+    assert.equal((await comeBack(callback, other.cookie)).error, 'invalid_response');
+    assert.equal((await comeBack(callback, cookie)).error, null);
+    assert.equal((await comeBack(callback, cookie)).error, 'invalid_response');
+  });
+
+  it('returns to paths of the console only', async () => {
+    const send = (path: string) =>
+      api.send('POST', '/v1/session/oidc', { key: null, body: { return_to: path }, headers: SAME_ORIGIN });
+    for (const path of [
+      '//evil.example',
+      '/\\evil.example',
+      'https://evil.example',
+      '/\t/evil.example',
+      '/a\r\nx: y',
+      '/%0a\\',
+      '',
+    ]) {
+      assertError(await send(path), 400, 'invalid_value', 'return_to');
+    }
+    assert.equal((await send('/knowledge-bases/kb_1?tab=search#x')).status, 200);
+  });
+
+  it('starts from the console only', async () => {
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }] as Record<
+      string,
+      string
+    >[]) {
+      const answer = await api.send('POST', '/v1/session/oidc', { key: null, body: {}, headers });
+      assertError(answer, 403, 'cross_site_request');
+    }
+  });
+
+  it('sends the configured address as redirect URI, otherwise that of the request', async () => {
+    await goToIssuer();
+    assert.equal(issuer.redirectUris.at(-1), `${api.url}/v1/session/oidc/callback`);
+    configure({ publicUrl: 'https://quire.example.com' });
+    await goToIssuer();
+    assert.equal(issuer.redirectUris.at(-1), 'https://quire.example.com/v1/session/oidc/callback');
+    configure({ publicUrl: null });
+  });
+});
+
+describe('people of the issuer', () => {
+  it('without a role or a verified email are not admitted', async () => {
+    configure({ oidcDefaultRole: null });
+    assert.equal((await signIn()).error, 'unknown_user');
+    configure({ oidcDefaultRole: 'viewer' });
+    arrive({ email_verified: false });
+    assert.equal((await signIn()).error, 'email_unverified');
+    arrive({ email: undefined });
+    assert.equal((await signIn()).error, 'email_unverified');
+  });
+
+  it('of other domains are not admitted', async () => {
+    configure({ oidcAllowedDomains: ['example.com'] });
+    arrive({ email: 'mallory@evil-example.com' });
+    assert.equal((await signIn()).error, 'domain_not_allowed');
+    arrive();
+    assert.equal((await signIn()).error, null);
+  });
+
+  it('do not get an account that exists with their email, unless the operator trusts the emails of the issuer', async () => {
+    const email = 'grace@example.com';
+    const { id, cookie } = await withPassword(email);
+    arrive({ email });
+    assert.equal((await signIn()).error, 'account_exists');
+    configure({ oidcLinking: 'verified_email' });
+    issuer.person = { ...issuer.person, email_verified: false };
+    assert.equal((await signIn()).error, 'email_unverified');
+    issuer.person = { ...issuer.person, email_verified: true };
+    const { session } = await signIn();
+    const { user } = await sessionOf(session);
+    // Whoever created the account before has neither its password nor a session any more.
+    assert.deepEqual([user.id, user.has_password], [id, false]);
+    assertError(await api.send('GET', '/v1/session', { key: null, headers: { cookie } }), 401, 'invalid_session');
+  });
+
+  it('are connected with an account by its signed-in user', async () => {
+    const { id, cookie } = await withPassword('linus@example.com');
+    arrive({ email: 'private@mail.example', email_verified: false });
+    const body = { link: true, return_to: '/settings' };
+    const { location, session } = await signIn(body, { cookie });
+    assert.equal(location, '/settings');
+    assert.equal((await sessionOf(session)).user.id, id);
+    assert.equal((await sessionOf((await signIn()).session)).user.id, id);
+    const other = await withPassword('ken@example.com');
+    const taken = await signIn(body, { cookie: other.cookie });
+    assert.match(taken.location, /^\/settings\?error=identity_in_use/);
+    const without = await api.send('POST', '/v1/session/oidc', { key: null, body, headers: SAME_ORIGIN });
+    assertError(without, 401, 'invalid_session');
+    const { json } = await api.send('GET', `/v1/admin/audit?resource_id=${id}&action=user.identity_linked`);
+    assert.deepEqual(json.data[0].changes, [{ field: 'issuer', to: issuer.url }]);
+  });
+
+  it('accept invitations', async () => {
+    configure({ oidcDefaultRole: null });
+    const invitation = await invite('viewer', 'invited');
+    const { session } = await signIn({ invitation });
+    const { organization } = await sessionOf(session);
+    assert.deepEqual([organization.name, organization.role], ['invited', 'viewer']);
+    assert.equal((await signIn({ invitation })).error, 'invalid_invitation');
+    const second = await signIn({ invitation: await invite('owner', 'invited too') });
+    assert.equal((await sessionOf(second.session)).organization.name, 'invited too');
+  });
+
+  it('have the role of their groups after every sign-in', async () => {
+    await withPassword('owner@example.com');
+    configure({ oidcRoles: parseGroupRoles('admins=owner, staff=developer'), oidcDefaultRole: null });
+    arrive({ groups: ['others'] });
+    assert.equal((await signIn()).error, 'no_role');
+    const roleWith = async (groups: unknown) => {
+      issuer.person = { ...issuer.person, groups };
+      const { session, error } = await signIn();
+      return error ?? (await sessionOf(session)).organization.role;
+    };
+    assert.equal(await roleWith(['staff', 'admins']), 'owner');
+    assert.equal(await roleWith('staff'), 'developer');
+    assert.equal(await roleWith([]), 'no_role');
+  });
+});
+
+describe('without an issuer', () => {
+  const plain = useApi();
+
+  it('the console offers no sign-in through one', async () => {
+    const { json } = await plain.send('GET', '/v1/session/options', { key: null });
+    assertSchema(SignInOptions, json);
+    assert.equal(json.oidc, null);
+    assert.deepEqual((await api.send('GET', '/v1/session/options', { key: null })).json.oidc, { name: 'Acme ID' });
+    const answer = await plain.send('POST', '/v1/session/oidc', { key: null, body: {}, headers: SAME_ORIGIN });
+    assertError(answer, 404, 'sign_in_provider_not_found');
+    const callback = await fetch(`${plain.url}/v1/session/oidc/callback?code=a&state=b`, { redirect: 'manual' });
+    assert.match(callback.headers.get('location') ?? '', /^\/sign-in\?error=expired/);
+  });
+});
+
+describe('claims', () => {
+  it('give an email only when it is verified, and the highest role', () => {
+    const identity = (claims: object) => readIdentity({ iss: 'i', sub: 's', ...claims }, 'groups');
+    assert.equal(identity({ email: 'A@b.c', email_verified: 'true' }).email, 'a@b.c');
+    for (const claims of [
+      { email: 'a@b.c' },
+      { email: 'a@b.c', email_verified: 'false' },
+      { email: 1, email_verified: true },
+    ]) {
+      assert.equal(identity(claims).email, null);
+    }
+    const roles = { oidcRoles: parseGroupRoles('a=viewer,b=owner'), oidcDefaultRole: 'developer' as const };
+    assert.equal(roleOfIdentity(identity({ groups: ['a', 'b'] }), roles), 'owner');
+    assert.equal(roleOfIdentity(identity({ groups: { a: 1 } }), roles), 'developer');
+    assert.ok(!hasAllowedDomain(identity({ email: 'a@sub.b.c', email_verified: true }), ['b.c']));
+    assert.throws(() => parseGroupRoles('staff=boss'), /must be pairs/);
+  });
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { OIDC_CLIENT, type OidcIssuer, startOidcIssuer } from '../oidc-issuer.ts';
+import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+
+describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
+  let test: ConsoleTest;
+  let page: Page;
+  let issuer: OidcIssuer;
+
+  before(async () => {
+    // Another site than the console's 127.0.0.1: browsers send no strict cookie with its redirects.
+    issuer = await startOidcIssuer('localhost');
+    const env = {
+      QUIRE_OIDC_ISSUER: issuer.url,
+      QUIRE_OIDC_CLIENT_ID: OIDC_CLIENT.id,
+      QUIRE_OIDC_CLIENT_SECRET: OIDC_CLIENT.secret,
+      QUIRE_OIDC_NAME: 'Acme ID',
+      QUIRE_OIDC_DEFAULT_ROLE: 'viewer',
+    };
+    test = await startConsole({ env });
+    page = test.page;
+  });
+  after(async () => {
+    await test?.close();
+    await issuer?.close();
+  });
+
+  it('a person signs in through the issuer and gets to the page of the link', async () => {
+    const visitor = await test.newPage();
+    issuer.person = { sub: 'vera', email: 'vera@example.com', email_verified: true, name: 'Vera' };
+    await visitor.goto(`${test.service.url}/members?tab=1`);
+    await visitor.getByRole('button', { name: 'Continue with Acme ID' }).click();
+    await visitor.getByRole('heading', { level: 1, name: 'Members' }).waitFor();
+    await visitor.getByRole('cell', { name: 'vera@example.com' }).waitFor();
+    const [session] = (await visitor.context().cookies()).filter(({ name }) => name === 'quire_session');
+    assert.deepEqual([session?.sameSite, session?.httpOnly], ['Strict', true]);
+    await visitor.context().close();
+  });
+
+  it('a failed sign-in says why on the sign-in page', async () => {
+    const visitor = await test.newPage();
+    issuer.person = { sub: 'mallory', email: 'mallory@example.com', email_verified: false };
+    await test.open('/sign-in', visitor);
+    await visitor.getByRole('button', { name: 'Continue with Acme ID' }).click();
+    await visitor.getByText('has not verified your email address').waitFor();
+    await visitor.getByText(/^req_/).waitFor();
+    assert.deepEqual(await accessibilityViolations(visitor), []);
+    await visitor.context().close();
+  });
+
+  it('a user with a password connects the account in the settings', async () => {
+    issuer.person = { sub: 'ada', email: 'ada@example.com', email_verified: true };
+    await test.open('/settings');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByText('Your account is connected').waitFor();
+  });
+
+  it('throws no error', () => assert.deepEqual(test.errors, []));
+});
