@@ -57,13 +57,16 @@ export function apiBank(data: string, half: number): ToolCase[] {
   return turnsOf(readJsonLines<Dialogue>(data, TOOL_FILES.apiBank).filter((_, i) => i % 2 === half));
 }
 
-function turnsOf(dialogues: readonly Dialogue[]): ToolCase[] {
+/** Consecutive assistant messages are one turn: API-Bank separates the announcement of a call ("Let me check.") from the call. */
+export function turnsOf(dialogues: readonly Dialogue[]): ToolCase[] {
   return dialogues.flatMap(({ messages, tools }) =>
     messages.flatMap((message, at) => {
-      if (message.role !== 'assistant') return [];
+      if (message.role !== 'assistant' || messages[at - 1]?.role === 'assistant') return [];
       const before = messages.slice(0, at).map(shortened);
       if (JSON.stringify(before).length > MAX_CONVERSATION) return [];
-      const called = message.tool_calls?.[0]?.function;
+      const end = messages.findIndex(({ role }, i) => i > at && role !== 'assistant');
+      const turn = messages.slice(at, end < 0 ? undefined : end);
+      const called = turn.flatMap(({ tool_calls: calls = [] }) => calls)[0]?.function;
       return [{ messages: before, tools, wanted: called === undefined ? null : wantedOf(called) }];
     }),
   );

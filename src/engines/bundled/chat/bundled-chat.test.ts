@@ -8,8 +8,10 @@ import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, Generatio
 import { createLocalEngine } from '../../llama/engine/local-engine.ts';
 import { createBundledRerank } from '../rerank/bundled-rerank.ts';
 import { createBundledChat } from './bundled-chat.ts';
+import { callBias, MAX_CALL_BIAS, MIN_CALL_BIAS } from './call-decision.ts';
 import { NO_ANSWER_TEXT } from './compose-answer.ts';
 import type { AnswerRanker } from './select-answer.ts';
+import { countStatedArguments } from './stated-arguments.ts';
 import { CHAT_TEMPLATE } from './template.ts';
 
 const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
@@ -191,6 +193,67 @@ describe('the bundled chat engine', () => {
   });
 });
 
+const HEALTH: FunctionTool = {
+  type: 'function',
+  function: {
+    name: 'RecordHealthData',
+    description: 'Records the health data of a user.',
+    parameters: {
+      type: 'object',
+      properties: { user_id: { type: 'string' }, time: { type: 'string' }, health_data: { type: 'string' } },
+      required: ['user_id', 'time', 'health_data'],
+    },
+  },
+};
+const GREETED: ChatMessage[] = [
+  { role: 'user', content: 'Hello' },
+  { role: 'assistant', content: 'Hello! How can I help you?' },
+];
+
+describe('the decision whether to call a tool', () => {
+  const user = (content: string): ChatMessage => ({ role: 'user', content });
+  const tool = (...required: string[]): FunctionTool => {
+    const properties = Object.fromEntries(required.map((name) => [name, { type: 'string' }]));
+    const parameters = { type: 'object', properties: { ...properties, size: { enum: ['small', 'large'] } }, required };
+    return { type: 'function', function: { name: 'book', parameters } };
+  };
+  const stated = (required: string[], ...messages: ChatMessage[]) =>
+    countStatedArguments(tool(...required), messages).stated;
+
+  it('counts arguments that the user names, mentions by kind, selects, or gives when asked', () => {
+    assert.equal(stated(['password'], user('Open an account.')), 0);
+    assert.equal(stated(['password'], user('My password is x')), 1);
+    assert.equal(stated(['check_in_date', 'check_out_date'], user('From Monday')), 1);
+    assert.equal(stated(['check_in_date', 'check_out_date'], user('From Monday to Friday')), 2);
+    assert.equal(stated(['email'], user('I am a@example.com')), 1);
+    assert.equal(stated(['city'], user('a room in Oslo')), 1);
+    assert.equal(stated(['size'], user('A large one')), 1);
+    const asked: ChatMessage = { role: 'assistant', content: 'What is your token?' };
+    assert.equal(stated(['token'], asked, user('abc')), 1);
+    assert.equal(stated(['token'], asked, user("I don't have one.")), 0);
+    assert.equal(stated(['token'], { role: 'tool', content: '{"token": "abc"}', tool_call_id: 'c' }, user('Go on')), 1);
+    assert.equal(
+      stated(['city'], user('in Oslo'), { role: 'tool', content: '[]', tool_call_id: 'c' }, user('Again')),
+      0,
+    );
+  });
+  it('lowers the logit of a call for missing arguments and thanks, within bounds, and not after a tool result', () => {
+    const missing = callBias(HEALTH, [...GREETED, user('I want to record my health data.')]);
+    assert.ok(missing < -1 && missing >= MIN_CALL_BIAS, `${missing}`);
+    const [closing, going] = ['Thanks, goodbye to Oslo.', 'Now the same in Oslo.'].map((text) =>
+      callBias(tool('city'), [...GREETED, user(text)]),
+    );
+    assert.ok(Number(closing) < Number(going), `${closing} ${going}`);
+    const complete = callBias(HEALTH, [user('Record for user id: 12 at 10:00 the health data "70"?')]);
+    assert.equal(complete, MAX_CALL_BIAS);
+    assert.equal(callBias(HEALTH, [user('Thanks'), { role: 'tool', content: '[]', tool_call_id: 'c' }]), 0);
+  });
+  it('reads long and repetitive messages in time', () => {
+    for (const part of ['"', ':', 'date is ', "' ", 'Aa ', '1', 'in 1'])
+      assert.equal(typeof callBias(HEALTH, [user(part.repeat(100_000))]), 'number');
+  });
+});
+
 describe('the bundled chat engine with tools', () => {
   let engine: ReturnType<typeof start>;
   before(() => {
@@ -252,6 +315,14 @@ describe('the bundled chat engine with tools', () => {
       const { calls, text: said } = await call(content);
       assert.ok(calls.length === 0 && said !== '', content);
     }
+  });
+  it('asks instead of calling while the user has not stated the required arguments', async () => {
+    const decide = async (content: string) => {
+      const messages: ChatMessage[] = [...GREETED, { role: 'user', content }];
+      return (await call('', { tools: [HEALTH], messages })).calls.length;
+    };
+    assert.equal(await decide('I want to record my health data.'), 0);
+    assert.equal(await decide('I want to record my health data: my user id is 1234, at 10:00 today, pulse "70".'), 1);
   });
   it('generates complete calls at any temperature', async () => {
     for (let seed = 0; seed < 6; seed++) {

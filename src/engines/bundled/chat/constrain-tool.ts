@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatPrompt, FunctionTool } from '../../engine.ts';
 import type { ToolConstraint } from '../../llama/engine/tool-constraint.ts';
+import { callBias } from './call-decision.ts';
 import { readListedNames } from './listed-names.ts';
 import { selectTool } from './select-tool.ts';
 
@@ -68,17 +69,19 @@ const NO_VALUES: SpokenValues = { phrases: [], numbers: [], isEverywhere: false 
 
 /**
  * Constrains calls to the tool that fits the conversation, and its arguments to a narrower schema that a small model fills in
- * reliably. The model still decides whether it calls. The model was trained on single calls, so several are made only where the question
+ * reliably. The model decides whether it calls, with a logit bias from the conversation. The model was trained on single calls, so several are made only where the question
  * lists names and the tool takes one: one call for each.
  */
 export function constrainToTool({ tools, toolChoice, messages, parallelToolCalls }: ChatPrompt): ToolConstraint {
   const named = typeof toolChoice === 'object' ? tools.findIndex((tool) => tool.function.name === toolChoice.name) : -1;
   const index = named >= 0 ? named : selectTool(tools, messages);
-  const parameters = (tools[index] as FunctionTool).function.parameters;
-  if (parameters === undefined) return { tools: [index] };
+  const tool = tools[index] as FunctionTool;
+  const { parameters } = tool.function;
+  const constraint = { tools: [index], callBias: callBias(tool, messages) };
+  if (parameters === undefined) return constraint;
   const narrowed = narrowObject(parameters, readSpokenValues(messages), 0);
   const sequence = parallelToolCalls ? listCalls(narrowed, messages.at(-1)) : [];
-  return { tools: [index], parameters: { [index]: narrowed }, ...(sequence.length > 0 && { sequence }) };
+  return { ...constraint, parameters: { [index]: narrowed }, ...(sequence.length > 0 && { sequence }) };
 }
 
 /** Schemas of one call for each name that a question lists; empty unless the tool takes exactly one name. */

@@ -56,10 +56,10 @@ function scoreTools(tools: readonly FunctionTool[], messages: readonly ChatMessa
   const [userSet, assistantSet] = [new Set(userTerms), new Set(assistantTerms)];
   const earlierTerms = earlier.slice(0, MAX_EARLIER_TURNS).map(extractTerms);
   const called = messages.flatMap(({ tool_calls: calls = [] }) => calls.map((call) => call.function.name));
-  const isConfirmed = AGREES.test(lastUser) && ASKS_TO_CONFIRM.test(assistant);
+  const confirmed = isConfirmed(messages);
   return tools.map((tool, i) => {
     const { name, all } = toolTerms[i] as ToolTerms;
-    const isLookup = LOOKUP_TOOL.test(tool.function.name);
+    const isLookup = isLookupTool(tool);
     const features: Record<keyof typeof WEIGHTS, number> = {
       userTerms: coverage(userTerms, all),
       nameInUserTerms: coverage(name, userSet),
@@ -69,7 +69,7 @@ function scoreTools(tools: readonly FunctionTool[], messages: readonly ChatMessa
       called: Number(called.includes(tool.function.name)),
       calledLast: Number(called.at(-1) === tool.function.name),
       lookupRequested: Number(isLookup && ASKS_FOR_LOOKUP.test(lastUser)),
-      actionConfirmed: Number(!isLookup && isConfirmed),
+      actionConfirmed: Number(!isLookup && confirmed),
       actionFirst: Number(!isLookup && called.length === 0),
     };
     return Object.entries(WEIGHTS).reduce(
@@ -79,19 +79,33 @@ function scoreTools(tools: readonly FunctionTool[], messages: readonly ChatMessa
   });
 }
 
+/** Whether a tool only looks something up, by its name. */
+export function isLookupTool(tool: FunctionTool): boolean {
+  return LOOKUP_TOOL.test(tool.function.name);
+}
+
+/** Whether the last user message agrees to a question of the assistant that asks for confirmation. */
+export function isConfirmed(messages: readonly ChatMessage[]): boolean {
+  const [lastUser = ''] = readTurns(messages, 'user');
+  const [assistant = ''] = readTurns(messages, 'assistant').filter((text) => text !== '');
+  return AGREES.test(lastUser) && ASKS_TO_CONFIRM.test(assistant);
+}
+
 /** The texts of a role, the newest first. */
 function readTurns(messages: readonly ChatMessage[], role: ChatMessage['role']): string[] {
   const turns = messages.filter((message) => message.role === role);
   return turns.map(({ content }) => (content ?? '').slice(-MAX_READ_CHARACTERS)).reverse();
 }
 
-interface ToolTerms {
+/** Terms that describe a tool. */
+export interface ToolTerms {
   name: readonly string[];
   /** Terms of the name, the description and the parameters. */
   all: ReadonlySet<string>;
 }
 
-function extractToolTerms({ function: { name, description = '', parameters } }: FunctionTool): ToolTerms {
+/** Extracts the terms of a tool. */
+export function extractToolTerms({ function: { name, description = '', parameters } }: FunctionTool): ToolTerms {
   const properties = Object.entries(Object(parameters?.['properties']) as Record<string, unknown>);
   const texts = properties.map(([key, value]) => {
     const { description: about = '', enum: values } = Object(value) as { description?: unknown; enum?: unknown };
@@ -103,6 +117,6 @@ function extractToolTerms({ function: { name, description = '', parameters } }: 
 }
 
 /** Splits camel case and snake case into words. */
-function splitIdentifier(identifier: string): string {
+export function splitIdentifier(identifier: string): string {
   return identifier.replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2').replace(/[^\p{L}\p{N}]+/gu, ' ');
 }

@@ -221,11 +221,12 @@ export class ChoiceGeneration implements DecodeJob {
 }
 
 /**
- * Merges the logit bias of the request with a ban of control tokens, except those that end the completion or belong to the output
+ * Merges the logit biases of the request and of its tool constraint with a ban of control tokens, except those that end the completion or belong to the output
  * syntax.
  */
 function baseBias({ model, request, prepared }: ChoiceGenerationOptions): Map<number, number> {
   const bias = new Map(Object.entries(request.sampling.logitBias).map(([token, by]) => [Number(token), by]));
+  for (const [token, by] of prepared.tokenBias) bias.set(token, (bias.get(token) ?? 0) + by);
   const allowed = new Set(prepared.allowedTokens);
   for (const token of prepared.bannedTokens) bias.set(token, Number.NEGATIVE_INFINITY);
   for (const { token } of model.tokenizer.controlTokens) {

@@ -23,6 +23,8 @@ const PLAIN_TEXT: OutputSyntax = {
   dropsFirstSpace: false,
 };
 
+const NO_BIAS: ReadonlyMap<number, number> = new Map();
+
 /** A request in the form that the model computes. */
 export interface Prepared {
   tokens: readonly number[];
@@ -34,6 +36,8 @@ export interface Prepared {
   allowedTokens: readonly number[];
   /** Banned tokens: those that start a tool call where none is allowed. */
   bannedTokens: readonly number[];
+  /** Added to the logits of tokens. */
+  tokenBias: ReadonlyMap<number, number>;
   /** In force from the first token of the content, after any reasoning. */
   answerGrammar: CompiledGrammar | null;
   /** In force from where the model starts a tool call by itself. */
@@ -46,6 +50,7 @@ interface Draft {
   syntax: OutputSyntax;
   allowedTokens: number[];
   bannedTokens: number[];
+  tokenBias: ReadonlyMap<number, number>;
   answerGrammar: GrammarSource | null;
   callGrammar: GrammarSource | null;
 }
@@ -137,6 +142,7 @@ async function draftTextPrompt(model: LocalModel, prompt: TextPrompt, format: Ou
     syntax: PLAIN_TEXT,
     allowedTokens: [],
     bannedTokens: [],
+    tokenBias: NO_BIAS,
     answerGrammar: format.type === 'text' ? null : { kind: 'format', format },
     callGrammar: null,
   };
@@ -178,6 +184,7 @@ async function draftChatPrompt(
     tokens,
     syntax,
     ...markerTokens(model, syntax),
+    tokenBias: biasOfCall(model, toolConstraint?.callBias),
     answerGrammar: beginsWithCall
       ? { kind: 'calls', rules }
       : answerGrammar(isCallRequired ? { type: 'text' } : format, isCallRequired, rules),
@@ -214,6 +221,12 @@ function markerTokens(
   const continues = tokensOf(template.markers);
   if (syntax.calls === null) return { allowedTokens: thinking, bannedTokens: [...markers, ...continues] };
   return { allowedTokens: [...markers, ...thinking], bannedTokens: continues };
+}
+
+/** A bias of the token that starts a tool call. None where calls start with ordinary tokens. */
+function biasOfCall({ tokenizer, template }: LocalModel, bias = 0): ReadonlyMap<number, number> {
+  const token = tokenizer.definedToken(template.toolCallFormat.begin);
+  return token === null || bias === 0 ? NO_BIAS : new Map([[token, bias]]);
 }
 
 function addBos(model: LocalModel, tokens: number[]): void {

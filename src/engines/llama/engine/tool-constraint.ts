@@ -6,6 +6,8 @@ export interface ToolConstraint {
   tools: readonly number[];
   /** By index of a tool: a narrower schema for its arguments. The model sees the tool's own. */
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
+  /** Added to the logit of the token that starts a call, where the model chooses between a call and text. Default 0. */
+  callBias?: number;
   /** Schemas of the arguments of several calls of the first of `tools`: these calls in this order, or none. */
   sequence?: readonly Record<string, unknown>[];
 }
