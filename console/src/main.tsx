@@ -1,13 +1,13 @@
 import '@mantine/core/styles.css';
 import './console.css';
-import { MantineProvider } from '@mantine/core';
+import { MantineProvider, mergeThemeOverrides } from '@mantine/core';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure } from './api/client.ts';
 import { sessionQuery } from './api/session.ts';
-import { LanguageProvider } from './messages/index.tsx';
+import { LanguageProvider, useMessages } from './messages/index.tsx';
 import { createConsoleRouter } from './router.tsx';
 import { theme } from './theme.ts';
 
@@ -39,12 +39,26 @@ const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
 createRoot(root).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto">
-      <LanguageProvider>
+    <LanguageProvider>
+      <ThemeProvider>
         <QueryClientProvider client={queryClient}>
           <RouterProvider router={router} />
         </QueryClientProvider>
-      </LanguageProvider>
-    </MantineProvider>
+      </ThemeProvider>
+    </LanguageProvider>
   </StrictMode>,
 );
+
+/** Provides the theme, with the names of buttons that Mantine leaves to the application. */
+function ThemeProvider({ children }: { children: ReactNode }) {
+  const { common } = useMessages();
+  const named = useMemo(() => {
+    const defaultProps = { closeButtonProps: { 'aria-label': common.close } };
+    return mergeThemeOverrides(theme, { components: { Modal: { defaultProps }, Drawer: { defaultProps } } });
+  }, [common]);
+  return (
+    <MantineProvider theme={named} defaultColorScheme="auto">
+      {children}
+    </MantineProvider>
+  );
+}

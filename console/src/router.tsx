@@ -116,6 +116,13 @@ const pages = [
   }),
   createRoute({
     ...shellPath,
+    path: '/batches/$batchId',
+    validateSearch: ({ show }: Record<string, unknown>): { show?: 'results' | 'errors' } =>
+      show === 'results' || show === 'errors' ? { show } : {},
+    component: lazyRouteComponent(() => import('./pages/batch.tsx'), 'BatchPage'),
+  }),
+  createRoute({
+    ...shellPath,
     path: '/guardrails',
     component: lazyRouteComponent(() => import('./pages/guardrails.tsx'), 'GuardrailsPage'),
   }),

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { batchLine, chatLine } from '../batches.ts';
+import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+
+const XSS = '<img src=x onerror=alert(1)>';
+
+describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
+  let test: ConsoleTest;
+  let page: Page;
+  let folder: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-build-'));
+    test = await startConsole();
+    page = test.page;
+    page.setDefaultTimeout(15_000);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+  });
+  after(async () => {
+    await test?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Checks the page in both themes and at phone width, without horizontal scrolling. `QUIRE_SHOTS`: folder for screenshots. */
+  const inspect = async (state: string) => {
+    const found: string[] = [];
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      found.push(...(await accessibilityViolations(page)).map((violation) => `${state} ${colorScheme}: ${violation}`));
+      await shoot(`${state}-${colorScheme}`);
+    }
+    await page.setViewportSize({ width: 390, height: 844 });
+    found.push(...(await accessibilityViolations(page)).map((violation) => `${state} phone: ${violation}`));
+    await shoot(`${state}-phone`);
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    assert.deepEqual([found, overflow], [[], 0], state);
+  };
+  const shoot = async (name: string) => {
+    const shots = process.env['QUIRE_SHOTS'];
+    if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`) });
+  };
+  const writeLines = (name: string, lines: readonly string[]): string => {
+    const file = join(folder, name);
+    writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+    return file;
+  };
+  const dialog = () => page.getByRole('dialog');
+
+  it('names the invalid lines of a batch before the upload', async () => {
+    const file = writeLines('invalid.jsonl', [
+      chatLine('a', 'Hi'),
+      chatLine('a', 'Hi'),
+      XSS,
+      chatLine('c', 'Hi', { model: XSS }),
+    ]);
+    await test.open('/batches');
+    await inspect('batches-empty');
+    await page.getByRole('button', { name: 'Create batch' }).first().click();
+    await dialog().locator('input[type=file]').setInputFiles(file);
+    await dialog().getByText('2 lines would be rejected').waitFor();
+    const rows = await dialog().getByRole('row').allTextContents();
+    assert.deepEqual(rows.slice(1), [
+      '2Another line has this custom_id. custom_id',
+      '3The line is not a valid JSON object. ',
+    ]);
+    await dialog().getByText('· not available').waitFor();
+    assert.equal(await dialog().getByRole('button', { name: 'Create', exact: true }).isDisabled(), true);
+    await inspect('batch-check');
+    assert.deepEqual((await test.call<{ data: [] }>('GET', '/v1/files')).data, []);
+  });
+
+  it('runs a batch to its end, shows requests and results, and downloads them', async () => {
+    const lines = Array.from({ length: 30 }, (_, i) =>
+      chatLine(`line-${i + 1}`, `What is ${i} + 1?`, { max_tokens: 8 }),
+    );
+    const wrong = batchLine('wrong', '/v1/chat/completions', { model: 'general-8b', messages: XSS });
+    await dialog().getByRole('button', { name: 'Choose another file' }).click();
+    await dialog()
+      .locator('input[type=file]')
+      .setInputFiles(writeLines('lines.jsonl', [wrong, ...lines]));
+    await dialog().getByText('All lines are valid.').waitFor();
+    await dialog().getByRole('button', { name: 'Create', exact: true }).click();
+    await page.waitForURL(/\/batches\/batch_/);
+    await page.getByText('Completed').first().waitFor({ timeout: 60_000 });
+    await page.getByRole('button', { name: 'Show line-1', exact: true }).waitFor();
+    await page.getByText('What is 0 + 1?').waitFor();
+    assert.equal(await page.getByRole('row').count(), 26);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await page.getByText('What is 29 + 1?').waitFor();
+    await inspect('batch-results');
+    await page.getByRole('button', { name: 'Show line-30' }).click();
+    await dialog().getByText('"finish_reason"').waitFor();
+    await inspect('batch-result');
+    await page.keyboard.press('Escape');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download results' }).click(),
+    ]);
+    assert.equal(
+      readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split('\n').length,
+      30,
+    );
+  });
+
+  it('shows failed lines by a link and offers them as a new file', async () => {
+    await page.getByRole('tab', { name: 'Errors' }).click();
+    await page.waitForURL(/show=errors/);
+    await page.reload();
+    await page.getByRole('button', { name: 'Show wrong' }).waitFor();
+    await page.getByText(XSS).waitFor();
+    await page.getByRole('button', { name: 'Retry failed requests' }).click();
+    await dialog().getByText('All lines are valid.').waitFor();
+    await dialog()
+      .getByText(/-retry\.jsonl/)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'All batches' }).click();
+    await page.getByText('1 failed').waitFor();
+    await inspect('batches');
+  });
+
+  it('runs no script of a text and calls no other host', () => {
+    assert.deepEqual([test.errors, [...test.origins]], [[], [test.service.url]]);
+  });
+});
