@@ -77,7 +77,19 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/keys',
+    validateSearch: ({
+      q,
+      create,
+    }: Record<string, unknown>): { q?: string | undefined; create?: true | undefined } => ({
+      ...(typeof q === 'string' && q !== '' && { q }),
+      ...(create === true && { create }),
+    }),
     component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/keys/$keyId',
+    component: lazyRouteComponent(() => import('./pages/key.tsx'), 'KeyPage'),
   }),
   createRoute({
     ...shellPath,

@@ -127,6 +127,67 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await inspect('batches');
   });
 
+  const statusOf = async (key: string) =>
+    (await fetch(`${test.service.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+  /** Reads the secret that the dialog shows, and closes the dialog. */
+  const takeSecret = async (): Promise<string> => {
+    const secret =
+      (await dialog()
+        .getByText(/^quire-sk-/)
+        .textContent()) ?? '';
+    await dialog().getByText('A first request:').waitFor();
+    await dialog().getByRole('button', { name: 'Close' }).last().click();
+    return secret;
+  };
+
+  it('creates a key with limits and a budget, finds it by a search in the address, and changes it', async () => {
+    await test.open('/keys?create=true');
+    await dialog().getByLabel('Name').fill(`Support ${XSS}`);
+    await dialog().getByLabel('Tokens per minute').fill('5000');
+    await dialog().getByLabel('Budget (US$)').fill('2.5');
+    await dialog().getByLabel('Last day').fill('2031-01-31');
+    await inspect('key-create');
+    await dialog().getByRole('button', { name: 'Create', exact: true }).click();
+    const secret = await takeSecret();
+    assert.equal(await statusOf(secret), 200);
+    await test.call('POST', '/v1/admin/keys', { name: 'another' });
+    await page.reload();
+    await page.getByRole('searchbox').fill('support');
+    await page.waitForURL(/q=support/);
+    await page.reload();
+    await page.getByRole('link', { name: 'Support' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'another' }).count(), 0);
+    await inspect('keys');
+    await page.getByRole('link', { name: 'Support' }).click();
+    await page.getByText('$2.50 · per month').waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog().getByLabel('Tokens per minute').fill('700');
+    await dialog().getByLabel('Budget (US$)').fill('');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Unlimited').waitFor();
+    await page.getByText('700', { exact: true }).waitFor();
+    await page.getByText('Jan 31, 2031').waitFor();
+  });
+
+  it('rotates a key with an overlap, shows its usage, and revokes it', async () => {
+    await page.getByRole('button', { name: /^Rotate/ }).click();
+    await dialog().getByRole('button', { name: 'Rotate', exact: true }).click();
+    const secret = await takeSecret();
+    assert.equal(await statusOf(secret), 200);
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'general-8b', max_tokens: 4, messages: [{ role: 'user', content: 'Hi' }] });
+    await fetch(`${test.service.url}/v1/chat/completions`, { method: 'POST', headers, body });
+    await page.reload();
+    await page.locator('main .uplot').waitFor();
+    assert.ok(!(await page.content()).includes(secret));
+    await inspect('key');
+    await page.getByRole('button', { name: /^Revoke/ }).click();
+    await dialog().getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('revoked').waitFor();
+    assert.equal(await statusOf(secret), 401);
+    assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
+  });
+
   it('runs no script of a text and calls no other host', () => {
     assert.deepEqual([test.errors, [...test.origins]], [[], [test.service.url]]);
   });

@@ -1,0 +1,183 @@
+import { Checkbox, Group, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import { useSession } from '../api/session.ts';
+import { FormDialog } from '../components/form-dialog.tsx';
+import { useMessages } from '../messages/index.tsx';
+import { type BudgetPeriod, type KeyFields, NEW_KEY, toFields, toProperties } from './key-properties.ts';
+import type { ApiKey } from './keys.tsx';
+
+const KEY_SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys'] as const;
+
+interface CreateKeyDialogProps {
+  onClose(): void;
+  /** Called with the secret, which is shown once. */
+  onCreated(secret: string): void;
+}
+
+export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
+  const { keys, common } = useMessages();
+  const { organization } = useSession();
+  const [fields, setFields] = useState(NEW_KEY);
+  const submit = async () => {
+    const properties = toProperties(fields, NEW_KEY);
+    const request = { ...properties, organization_id: organization.id };
+    onCreated((await body(api.POST('/v1/admin/keys', { body: request }))).key);
+  };
+  return (
+    <FormDialog
+      title={keys.createTitle}
+      submitLabel={common.create}
+      size="lg"
+      isValid={fields.scopes.length > 0}
+      onClose={onClose}
+      submit={submit}
+    >
+      <KeyFormFields fields={fields} onChange={setFields} />
+    </FormDialog>
+  );
+}
+
+interface EditKeyDialogProps {
+  apiKey: ApiKey;
+  onClose(): void;
+  onSaved(): void;
+}
+
+export function EditKeyDialog({ apiKey, onClose, onSaved }: EditKeyDialogProps) {
+  const { keys } = useMessages();
+  const [before] = useState(() => toFields(apiKey));
+  const [fields, setFields] = useState(before);
+  const submit = async () => {
+    const params = { path: { key_id: apiKey.id } };
+    await api.PATCH('/v1/admin/keys/{key_id}', { params, body: toProperties(fields, before) });
+    onSaved();
+  };
+  return (
+    <FormDialog title={keys.edit} size="lg" isValid={fields.scopes.length > 0} onClose={onClose} submit={submit}>
+      <KeyFormFields fields={fields} onChange={setFields} />
+    </FormDialog>
+  );
+}
+
+interface FieldsProps {
+  fields: KeyFields;
+  onChange(fields: KeyFields): void;
+}
+
+function KeyFormFields({ fields, onChange }: FieldsProps) {
+  const { keys, common } = useMessages();
+  const set = (changes: Partial<KeyFields>) => onChange({ ...fields, ...changes });
+  // The scope of operators is given by commands only, and kept by a key that has it.
+  const scopes = [...KEY_SCOPES, ...fields.scopes.filter((scope) => scope === 'admin')];
+  const models = useQuery({
+    queryKey: ['models'],
+    queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
+  });
+  const modelIds = new Set([...(models.data?.data.map(({ id }) => id) ?? []), ...fields.models]);
+  return (
+    <>
+      <TextInput
+        label={common.name}
+        required
+        data-autofocus
+        maxLength={100}
+        value={fields.name}
+        onChange={(event) => set({ name: event.currentTarget.value })}
+      />
+      <Checkbox.Group label={keys.scopes} value={fields.scopes} onChange={(value) => set({ scopes: value })}>
+        <Stack gap="xs" mt="xs">
+          {scopes.map((scope) => (
+            <Checkbox
+              key={scope}
+              value={scope}
+              label={scope}
+              description={keys.scopeHints[scope as keyof typeof keys.scopeHints]}
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <MultiSelect
+        label={keys.models}
+        description={keys.modelsHint}
+        data={[...modelIds]}
+        value={fields.models}
+        onChange={(value) => set({ models: value })}
+        searchable
+        clearable
+      />
+      <LimitFields fields={fields} set={set} />
+      <BudgetFields fields={fields} set={set} />
+      <Group>
+        <TextInput
+          type="date"
+          label={keys.expires}
+          description={keys.expiresHint}
+          value={fields.expires}
+          onChange={(event) => set({ expires: event.currentTarget.value })}
+        />
+      </Group>
+    </>
+  );
+}
+
+interface PartProps {
+  fields: KeyFields;
+  set(changes: Partial<KeyFields>): void;
+}
+
+function LimitFields({ fields, set }: PartProps) {
+  const { keys } = useMessages();
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      {(['requests', 'tokens', 'concurrent'] as const).map((field) => (
+        <NumberInput
+          key={field}
+          label={keys.limits[field]}
+          placeholder={keys.defaultLimit}
+          min={1}
+          allowDecimal={false}
+          value={fields[field]}
+          onChange={(value) => set({ [field]: value })}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function BudgetFields({ fields, set }: PartProps) {
+  const { keys } = useMessages();
+  const hasBudget = typeof fields.budget === 'number';
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      <NumberInput
+        label={keys.budget}
+        placeholder={keys.unlimited}
+        prefix="$"
+        min={0}
+        decimalScale={6}
+        value={fields.budget}
+        onChange={(value) => set({ budget: value })}
+      />
+      <Select
+        label={keys.budgetPeriod}
+        allowDeselect={false}
+        disabled={!hasBudget}
+        data={(['day', 'month', 'total'] as const).map((value) => ({ value, label: keys.periods[value] }))}
+        value={fields.budgetPeriod}
+        onChange={(value) => value !== null && set({ budgetPeriod: value as BudgetPeriod })}
+      />
+      <NumberInput
+        label={keys.softLimit}
+        placeholder={keys.noWarning}
+        prefix="$"
+        min={0}
+        decimalScale={6}
+        disabled={!hasBudget}
+        value={fields.softLimit}
+        onChange={(value) => set({ softLimit: value })}
+      />
+    </SimpleGrid>
+  );
+}
