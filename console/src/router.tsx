@@ -15,6 +15,7 @@ import { ErrorState, LoadingState } from './components/states.tsx';
 import { parseFileSearch, parseKnowledgeBaseSearch, parseNameSearch } from './layout/knowledge-base-search.ts';
 import { Shell } from './layout/shell.tsx';
 import { useMessages } from './messages/index.tsx';
+import { parsePlaygroundSearch } from './pages/playground-search.ts';
 
 /** The search parameters of these names that are texts. Others are dropped. */
 function texts<const Name extends string>(search: Record<string, unknown>, names: readonly Name[]) {
@@ -70,8 +71,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/playground',
-    validateSearch: (search: Record<string, unknown>): { kb?: string } =>
-      typeof search['kb'] === 'string' ? { kb: search['kb'] } : {},
+    validateSearch: parsePlaygroundSearch,
     component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'PlaygroundPage'),
   }),
   createRoute({

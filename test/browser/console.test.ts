@@ -68,8 +68,8 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.keyboard.press('Enter');
     await page.getByText('Sources').waitFor({ timeout: 120_000 });
     assert.match((await page.locator('mark').first().textContent()) ?? '', /24 euros/);
-    await page.getByRole('link', { name: 'manual.md' }).click();
-    await page.locator('[aria-current=true]', { hasText: '24 euros' }).waitFor();
+    await page.getByRole('button', { name: 'manual.md' }).click();
+    await page.locator('mark.passage', { hasText: '24 euros' }).waitFor();
   });
 
   it('shows a new key once, and the key works', async () => {

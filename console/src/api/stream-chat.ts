@@ -1,76 +1,20 @@
-import { networkFailure, toFailure } from './client.ts';
-
-/** A source that supports an answer, at its offsets in the text of the answer. */
-export interface Citation {
-  startIndex: number;
-  endIndex: number;
-  documentId: string | null;
-  chunkId: string | null;
-  title: string;
-  url: string | null;
-}
-
-/** Token usage of an answer. */
-export interface Usage {
-  promptTokens: number;
-  completionTokens: number;
-  cachedTokens: number;
-}
-
-/** A part of a streamed chat completion. */
-export type ChatEvent =
-  | { type: 'text'; text: string }
-  | { type: 'reasoning'; text: string }
-  | { type: 'context'; context: unknown }
-  | { type: 'citations'; annotations: unknown[] }
-  | { type: 'finish'; reason: string }
-  | { type: 'usage'; usage: Usage };
-
-/** Streams a chat completion. Throws `ApiFailure`; ends early when `signal` aborts. */
-export async function* streamChat(request: object, signal: AbortSignal): AsyncGenerator<ChatEvent> {
-  const response = await fetch('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } }),
-    signal,
-  }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    throw networkFailure();
-  });
-  if (!response.ok || response.body === null) throw await toFailure(response);
-  for await (const data of readEvents(response.body)) {
-    if (data === '[DONE]') return;
-    yield* parseChunk(JSON.parse(data));
-  }
-}
-
-/** Yields the `data` of each server-sent event. */
-async function* readEvents(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
-  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-  let buffer = '';
-  while (true) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    buffer += value;
-    const events = buffer.split('\n\n');
-    buffer = events.pop() ?? '';
-    for (const event of events) {
-      const data = event
-        .split('\n')
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice(5).trimStart());
-      if (data.length > 0) yield data.join('\n');
-    }
-  }
-}
+import { type AnswerEvent, parseCitations, parsePassage, type RawPassage } from './answer-events.ts';
+import { ApiFailure } from './client.ts';
+import { openStream } from './event-stream.ts';
 
 interface ChatChunk {
   error?: { message: string; code: string; param: string | null };
   choices?: {
-    delta?: { content?: string | null; reasoning_content?: string | null; annotations?: unknown[] };
+    delta?: {
+      content?: string | null;
+      reasoning_content?: string | null;
+      annotations?: unknown[];
+      tool_calls?: { index: number; id?: string; function: { name?: string; arguments: string } }[];
+    };
+    logprobs?: { content: RawLogprob[] | null } | null;
     finish_reason?: string | null;
   }[];
-  knowledge_base_context?: unknown;
+  knowledge_base_context?: { results: RawPassage[] } | null;
   usage?: {
     prompt_tokens: number;
     completion_tokens: number;
@@ -78,17 +22,43 @@ interface ChatChunk {
   } | null;
 }
 
-function* parseChunk(chunk: ChatChunk): Generator<ChatEvent> {
-  if (chunk.error !== undefined) throw Object.assign(new Error(chunk.error.message), chunk.error);
-  const [choice] = chunk.choices ?? [];
-  const { delta, finish_reason: reason } = choice ?? {};
-  if (delta?.reasoning_content) yield { type: 'reasoning', text: delta.reasoning_content };
-  if (delta?.content) yield { type: 'text', text: delta.content };
-  if (delta?.annotations !== undefined) yield { type: 'citations', annotations: delta.annotations };
-  if (chunk.knowledge_base_context != null) yield { type: 'context', context: chunk.knowledge_base_context };
+interface RawLogprob {
+  token: string;
+  logprob: number;
+  top_logprobs?: { token: string; logprob: number }[];
+}
+
+/** Streams a chat completion. Throws `ApiFailure` and `ConnectionLost`. */
+export async function* streamChat(request: object, signal: AbortSignal): AsyncGenerator<AnswerEvent> {
+  const { events, status, requestId, cacheStatus } = await openStream('/v1/chat/completions', request, signal);
+  yield { type: 'head', requestId, cacheStatus };
+  for await (const event of events) {
+    const chunk = event as ChatChunk;
+    if (chunk.error !== undefined) throw new ApiFailure(status, chunk.error, requestId);
+    yield* parseChunk(chunk);
+  }
+}
+
+function* parseChunk({ choices, knowledge_base_context: context, usage }: ChatChunk): Generator<AnswerEvent> {
+  const [choice] = choices ?? [];
+  const { delta, finish_reason: reason, logprobs } = choice ?? {};
+  if (delta?.reasoning_content)
+    yield { type: 'delta', kind: 'reasoning', key: 'reasoning', text: delta.reasoning_content };
+  const tokens = (logprobs?.content ?? []).map(({ token, logprob, top_logprobs: top = [] }) => ({
+    token,
+    logprob,
+    top,
+  }));
+  if (delta?.content) yield { type: 'delta', kind: 'text', key: 'text', text: delta.content, tokens };
+  for (const { index, id, function: called } of delta?.tool_calls ?? []) {
+    yield { type: 'call', key: `call:${index}`, callId: id, name: called.name, arguments: called.arguments };
+  }
+  if (delta?.annotations !== undefined)
+    yield { type: 'citations', key: 'text', citations: parseCitations(delta.annotations) };
+  if (context != null) yield { type: 'context', passages: context.results.map(parsePassage) };
   if (reason != null) yield { type: 'finish', reason };
-  if (chunk.usage == null) return;
-  const { prompt_tokens, completion_tokens, prompt_tokens_details } = chunk.usage;
-  const cachedTokens = prompt_tokens_details?.cached_tokens ?? 0;
-  yield { type: 'usage', usage: { promptTokens: prompt_tokens, completionTokens: completion_tokens, cachedTokens } };
+  if (usage == null) return;
+  const { prompt_tokens: promptTokens, completion_tokens: completionTokens, prompt_tokens_details: details } = usage;
+  const cachedTokens = details?.cached_tokens ?? 0;
+  yield { type: 'usage', usage: { promptTokens, completionTokens, cachedTokens } };
 }

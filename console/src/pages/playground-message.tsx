@@ -1,124 +1,272 @@
-import { Anchor, Button, Card, Group, Stack, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { useFormat } from '../components/format.ts';
+import { Alert, Badge, Button, Card, Code, Group, Loader, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { memo, useState } from 'react';
+import type { AnswerPart } from '../api/answer-events.ts';
+import { Markdown } from '../components/markdown.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
-import type { ChatCitation, PlaygroundMessage } from './use-chat.ts';
+import type { AnswerTurn, ToolTurn, UserTurn } from './playground-conversation.ts';
+import { Figures } from './playground-figures.tsx';
+import { Logprobs } from './playground-logprobs.tsx';
+import { CitationLink, citationKey, numberCitations, PassageList, Sources } from './playground-sources.tsx';
 
-/** A message with its reasoning, citations and statistics. */
-export function ChatMessage({ message, onRetry }: { message: PlaygroundMessage; onRetry?: () => void }) {
-  const { playground } = useMessages();
-  const isUser = message.role === 'user';
-  return (
-    <Card withBorder={!isUser} bg={isUser ? 'var(--mantine-color-default-hover)' : undefined}>
-      <Text size="xs" c="dimmed" fw={600} mb={4}>
-        {isUser ? playground.you : playground.assistant}
-      </Text>
-      {message.reasoning !== '' && (
-        <details>
-          <summary>{playground.reasoning}</summary>
-          <Text size="sm" c="dimmed" style={{ whiteSpace: 'pre-wrap' }}>
-            {message.reasoning}
+/** A message of the user, which can be edited and sent again. */
+export const UserMessage = memo(function UserMessage({
+  turn,
+  onResend,
+}: {
+  turn: UserTurn;
+  /** Undefined: it cannot be changed now. */
+  onResend: ((text: string) => void) | undefined;
+}) {
+  const { playground, common } = useMessages();
+  const [draft, setDraft] = useState<string | null>(null);
+  if (draft === null) {
+    return (
+      <Card bg="var(--mantine-color-default-hover)" p="sm">
+        <Group justify="space-between" mb={4}>
+          <Text size="xs" c="dimmed" fw={600}>
+            {playground.you}
           </Text>
-        </details>
-      )}
-      <Text style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {markCitations(message.text, message.citations)}
-      </Text>
-      {message.error !== null && <ErrorState error={message.error} onRetry={onRetry} />}
-      {message.citations.length > 0 && <Sources citations={message.citations} />}
-      {!isUser && message.totalMs !== null && message.error === null && (
-        <Statistics message={message} onRetry={onRetry} />
-      )}
+          {onResend !== undefined && (
+            <Button size="compact-xs" variant="default" onClick={() => setDraft(turn.text)}>
+              {playground.edit}
+            </Button>
+          )}
+        </Group>
+        <Text className="plain-text">{turn.text}</Text>
+      </Card>
+    );
+  }
+  return (
+    <Card bg="var(--mantine-color-default-hover)" p="sm">
+      <Textarea
+        aria-label={playground.editMessage}
+        autosize
+        data-autofocus
+        value={draft}
+        onChange={(event) => setDraft(event.currentTarget.value)}
+      />
+      <Group justify="flex-end" mt="xs">
+        <Button size="xs" variant="default" onClick={() => setDraft(null)}>
+          {common.cancel}
+        </Button>
+        <Button
+          size="xs"
+          disabled={draft.trim() === ''}
+          onClick={() => {
+            setDraft(null);
+            onResend?.(draft.trim());
+          }}
+        >
+          {playground.resend}
+        </Button>
+      </Group>
     </Card>
   );
+});
+
+/** The result of a tool call. */
+export const ToolMessage = memo(function ToolMessage({ turn }: { turn: ToolTurn }) {
+  const { playground } = useMessages();
+  return (
+    <Card withBorder p="sm">
+      <Text size="xs" c="dimmed" fw={600} mb={4}>
+        {fill(playground.resultOf, { name: turn.name })}
+      </Text>
+      <Code block className="plain-text">
+        {turn.output}
+      </Code>
+    </Card>
+  );
+});
+
+interface AnswerProps {
+  turn: AnswerTurn;
+  /** Undefined: it is not the last answer. */
+  onRetry: (() => void) | undefined;
+  onContinue: ((results: Omit<ToolTurn, 'role' | 'id'>[]) => void) | undefined;
+  onShowRequest(turn: AnswerTurn): void;
 }
 
-function Statistics({ message, onRetry }: { message: PlaygroundMessage; onRetry?: (() => void) | undefined }) {
+/** An answer with its parts, sources, figures and error. */
+export const AnswerMessage = memo(function AnswerMessage({ turn, onRetry, onContinue, onShowRequest }: AnswerProps) {
   const { playground } = useMessages();
-  const format = useFormat();
-  const { usage, firstTokenMs, totalMs, finishReason } = message;
-  const text =
-    usage === null
-      ? ''
-      : fill(playground.stats, {
-          prompt: format.number(usage.promptTokens),
-          cached: format.number(usage.cachedTokens),
-          completion: format.number(usage.completionTokens),
-          first: format.number(Math.round(firstTokenMs ?? 0)),
-          total: format.number(Math.round((totalMs ?? 0) / 10) / 100),
-        });
+  const { parts, state, error } = turn;
+  const citations = parts.flatMap((part) => (part.kind === 'text' ? part.citations : []));
+  const calls = parts.filter((part) => part.kind === 'call');
   return (
-    <Group justify="space-between" mt="xs">
-      <Text size="xs" c="dimmed">
-        {[finishReason === 'stopped' ? playground.stopped : finishReason, text].filter(Boolean).join(' · ')}
+    <Card withBorder p="sm">
+      <Text size="xs" c="dimmed" fw={600} mb={4} className="breakable">
+        {turn.model}
       </Text>
-      {onRetry !== undefined && (
-        <Button size="compact-xs" variant="subtle" onClick={onRetry}>
-          {playground.retry}
+      <Stack gap="sm">
+        {state === 'running' && parts.length === 0 && <Loader type="dots" size="sm" aria-label={playground.waiting} />}
+        {parts.map((part) => (
+          <PartView key={part.key} part={part} numbers={citations} />
+        ))}
+        {onContinue !== undefined && state === 'done' && calls.length > 0 && (
+          <ToolResults calls={calls} onContinue={onContinue} />
+        )}
+        {state === 'lost' && (
+          <Alert color="yellow" role="alert" title={playground.lost}>
+            {playground.lostText}
+          </Alert>
+        )}
+        {error !== null && <ErrorState error={error} />}
+      </Stack>
+      <Sources citations={citations} context={turn.context} />
+      {state !== 'running' && <Figures turn={turn} onRetry={onRetry} onShowRequest={onShowRequest} />}
+    </Card>
+  );
+});
+
+type Citations = Parameters<typeof numberCitations>[0];
+
+const PartView = memo(
+  function PartView({ part, numbers }: { part: AnswerPart; numbers: Citations }) {
+    const { playground } = useMessages();
+    switch (part.kind) {
+      case 'text':
+        return <TextPart part={part} citations={numbers} />;
+      case 'reasoning':
+        return (
+          <details>
+            <summary>{playground.reasoning}</summary>
+            <Text size="sm" c="dimmed" className="plain-text">
+              {part.text}
+            </Text>
+          </details>
+        );
+      case 'call':
+        return <CallCard part={part} />;
+      case 'search':
+        return <SearchCard part={part} />;
+    }
+  },
+  (before, after) => before.part === after.part && before.numbers.length === after.numbers.length,
+);
+
+function TextPart({ part, citations }: { part: Extract<AnswerPart, { kind: 'text' }>; citations: Citations }) {
+  const { playground } = useMessages();
+  const [isColoured, setIsColoured] = useState(true);
+  const { text, tokens } = part;
+  const marks = part.citations.map(({ start, end }, key) => ({ start, end, key })).sort((a, b) => a.start - b.start);
+  const numbers = numberCitations(citations);
+  const renderMark = (key: number) => {
+    const citation = part.citations[key];
+    const next = part.citations[key + 1];
+    if (citation === undefined) return null;
+    // Neighbouring spans of one passage have one number.
+    const isLast = next === undefined || citationKey(next) !== citationKey(citation) || next.start > citation.end + 1;
+    const label = fill(playground.openPassage, { title: citation.title });
+    return isLast ? (
+      <sup>
+        <CitationLink citation={citation}>
+          <span title={label}>[{numbers.get(citationKey(citation))}]</span>
+        </CitationLink>
+      </sup>
+    ) : null;
+  };
+  return (
+    <div>
+      {tokens.length > 0 && (
+        <Button size="compact-xs" variant="default" onClick={() => setIsColoured(!isColoured)}>
+          {isColoured ? playground.showText : playground.showLogprobs}
         </Button>
       )}
-    </Group>
+      {tokens.length > 0 && isColoured ? (
+        <Logprobs tokens={tokens} count={tokens.length} />
+      ) : (
+        <Markdown text={text} marks={marks} renderMark={renderMark} />
+      )}
+    </div>
   );
 }
 
-/** The cited passages, each a link to its place in the document. */
-function Sources({ citations }: { citations: readonly ChatCitation[] }) {
+function CallCard({ part }: { part: Extract<AnswerPart, { kind: 'call' }> }) {
   const { playground } = useMessages();
-  const unique = [...new Map(citations.map((each) => [each.chunkId ?? each.url, each])).values()];
   return (
-    <Stack gap={2} mt="sm">
-      <Text size="sm" fw={600}>
-        {playground.sources}
-      </Text>
-      {unique.map((citation, index) => (
-        <Text size="sm" key={citation.chunkId ?? citation.url}>
-          [{index + 1}] <SourceLink citation={citation} />
+    <Paper withBorder p="xs">
+      <Group gap="xs" mb={4}>
+        <Badge variant="light">{playground.toolCall}</Badge>
+        <Text size="sm" ff="monospace" fw={600} className="breakable">
+          {part.name}
         </Text>
+      </Group>
+      <Code block className="plain-text">
+        {prettyJson(part.arguments)}
+      </Code>
+    </Paper>
+  );
+}
+
+/** Arguments arrive in fragments: until they are complete, as they are. */
+function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function SearchCard({ part }: { part: Extract<AnswerPart, { kind: 'search' }> }) {
+  const { playground } = useMessages();
+  const { queries, passages, isRunning } = part;
+  return (
+    <Paper withBorder p="xs">
+      <Group gap="xs">
+        <Badge variant="light" color="teal">
+          {playground.search}
+        </Badge>
+        {isRunning && <Loader size="xs" aria-label={playground.searching} />}
+        <Text size="sm" className="breakable">
+          {queries.join(' · ')}
+        </Text>
+      </Group>
+      {!isRunning && (
+        <details>
+          <summary>{fill(playground.passages, { count: passages.length })}</summary>
+          <PassageList passages={passages} />
+        </details>
+      )}
+    </Paper>
+  );
+}
+
+interface ToolResultsProps {
+  calls: Extract<AnswerPart, { kind: 'call' }>[];
+  onContinue(results: Omit<ToolTurn, 'role' | 'id'>[]): void;
+}
+
+/** Fields for the results of tool calls. */
+function ToolResults({ calls, onContinue }: ToolResultsProps) {
+  const { playground } = useMessages();
+  const [outputs, setOutputs] = useState<Record<string, string>>({});
+  const isComplete = calls.every(({ key }) => (outputs[key] ?? '').trim() !== '');
+  return (
+    <Stack gap="xs">
+      {calls.map(({ key, name }) => (
+        <Textarea
+          key={key}
+          label={fill(playground.resultOf, { name })}
+          placeholder='{"temperature": 21}'
+          autosize
+          minRows={2}
+          value={outputs[key] ?? ''}
+          onChange={({ currentTarget: { value } }) => setOutputs((before) => ({ ...before, [key]: value }))}
+        />
       ))}
+      <Group justify="flex-end">
+        <Button
+          size="xs"
+          disabled={!isComplete}
+          onClick={() =>
+            onContinue(calls.map(({ key, callId, name }) => ({ callId, name, output: outputs[key] ?? '' })))
+          }
+        >
+          {playground.continue}
+        </Button>
+      </Group>
     </Stack>
   );
-}
-
-function SourceLink({ citation: { title, kbId, documentId, chunkId, url } }: { citation: ChatCitation }) {
-  if (kbId !== null && documentId !== null) {
-    return (
-      <Anchor
-        component={Link}
-        to="/knowledge-bases/$kbId/documents/$documentId"
-        params={{ kbId, documentId } as never}
-        search={{ chunk: chunkId ?? undefined } as never}
-      >
-        {title}
-      </Anchor>
-    );
-  }
-  const isWeb = url !== null && /^https?:\/\//.test(url);
-  return isWeb ? (
-    <Anchor href={url} target="_blank" rel="noreferrer">
-      {title || url}
-    </Anchor>
-  ) : (
-    title
-  );
-}
-
-/** Highlights the cited parts of an answer. */
-function markCitations(text: string, citations: readonly ChatCitation[]): ReactNode[] {
-  const sorted = [...citations].sort((a, b) => a.start - b.start);
-  const parts: ReactNode[] = [];
-  let at = 0;
-  for (const { start, end, title } of sorted) {
-    const from = Math.max(at, start);
-    if (end <= from) continue;
-    parts.push(
-      text.slice(at, from),
-      <mark key={from} className="citation" title={title}>
-        {text.slice(from, end)}
-      </mark>,
-    );
-    at = end;
-  }
-  return [...parts, text.slice(at)];
 }

@@ -1,190 +1,164 @@
-import { Button, Drawer, Group, MultiSelect, NumberInput, Paper, Select, Stack, Text, Textarea } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
-import { api, body } from '../api/client.ts';
-import { useMayWrite, useSession } from '../api/session.ts';
-import { CopyText } from '../components/copy-text.tsx';
+import { Button, Collapse, Group, Paper } from '@mantine/core';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import './playground.css';
+import { useMayWrite } from '../api/session.ts';
 import { Page } from '../components/page.tsx';
-import { EmptyState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
-import { ChatMessage } from './playground-message.tsx';
-import { type ChatSettings, requestBody, useChat } from './use-chat.ts';
+import { CodeDrawer } from './playground-code.tsx';
+import { Composer } from './playground-composer.tsx';
+import { type AnswerTurn, Conversation, type Turn, type UserTurn } from './playground-conversation.ts';
+import { ConversationPane, usePhase } from './playground-pane.tsx';
+import {
+  buildRequest,
+  DEFAULT_SETTINGS,
+  type PlaygroundRequest,
+  type PlaygroundSettings,
+} from './playground-request.ts';
+import { type PlaygroundSearch, parsePlaygroundSearch } from './playground-search.ts';
+import { type ChangeSettings, PlaygroundSettingsPanel } from './playground-settings.tsx';
+import { PassagePanel } from './playground-sources.tsx';
 
 const route = getRouteApi('/shell/playground');
 const DEFAULT_MODEL = 'general-8b';
 
-/** A chat with parameters, knowledge bases and citations. */
-export function PlaygroundPage() {
-  const { playground, common } = useMessages();
-  const { kb } = route.useSearch();
-  const mayWrite = useMayWrite();
-  const [settings, setSettings] = useState<ChatSettings>({
-    model: DEFAULT_MODEL,
-    system: '',
-    knowledgeBases: kb === undefined ? [] : [kb],
-    temperature: '',
-    maxTokens: '',
-  });
-  const chat = useChat(settings);
-  const [input, setInput] = useState('');
-  const [isCodeOpen, code] = useDisclosure();
-  const end = useRef<HTMLDivElement>(null);
-  const last = chat.messages.at(-1);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls when the text grows.
-  useEffect(() => {
-    end.current?.scrollIntoView({ block: 'nearest' });
-  }, [chat.messages.length, last?.text]);
-  const send = () => {
-    const text = input.trim();
-    if (text === '' || chat.isRunning) return;
-    setInput('');
-    void chat.send(text);
-  };
-  return (
-    <Page
-      title={playground.title}
-      action={
-        <Group>
-          <Button variant="default" onClick={code.open}>
-            {playground.code}
-          </Button>
-          <Button variant="default" onClick={chat.clear} disabled={chat.messages.length === 0}>
-            {playground.clear}
-          </Button>
-        </Group>
-      }
-    >
-      <Parameters settings={settings} onChange={setSettings} />
-      <Stack aria-live="polite" aria-busy={chat.isRunning}>
-        {chat.messages.length === 0 && <EmptyState text={mayWrite ? playground.empty : common.readOnly} />}
-        {chat.messages.map((message) => (
-          <ChatMessage key={message.id} message={message} onRetry={message === last ? chat.retry : undefined} />
-        ))}
-      </Stack>
-      <div ref={end} />
-      <Paper withBorder p="sm" pos="sticky" bottom={0} style={{ zIndex: 1 }}>
-        <Group align="flex-end" wrap="nowrap">
-          <Textarea
-            aria-label={playground.placeholder}
-            placeholder={playground.placeholder}
-            autosize
-            minRows={1}
-            maxRows={8}
-            style={{ flex: 1 }}
-            disabled={!mayWrite}
-            value={input}
-            onChange={(event) => setInput(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-              event.preventDefault();
-              send();
-            }}
-          />
-          {chat.isRunning ? (
-            <Button color="red" onClick={chat.stop}>
-              {playground.stop}
-            </Button>
-          ) : (
-            <Button onClick={send} disabled={!mayWrite || input.trim() === ''}>
-              {playground.send}
-            </Button>
-          )}
-        </Group>
-      </Paper>
-      <Drawer opened={isCodeOpen} onClose={code.close} title={playground.code} position="right" size="lg">
-        <Stack>
-          {Object.entries(codeSamples(requestBody(settings, [...chat.messages], input || '...'))).map(
-            ([name, sample]) => (
-              <div key={name}>
-                <Text fw={600} size="sm" mb={4}>
-                  {name}
-                </Text>
-                <CopyText value={sample} />
-              </div>
-            ),
-          )}
-        </Stack>
-      </Drawer>
-    </Page>
-  );
+/** A request that the code panel shows. */
+interface ShownRequest {
+  request: PlaygroundRequest;
+  isSent: boolean;
 }
 
-function Parameters({ settings, onChange }: { settings: ChatSettings; onChange(settings: ChatSettings): void }) {
+/** A chat with one model or two, with parameters, tools, knowledge bases and the figures of each answer. */
+export function PlaygroundPage() {
   const { playground } = useMessages();
-  const { organization } = useSession();
-  const models = useQuery({
-    queryKey: ['models'],
-    queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
-  });
-  const bases = useQuery({
-    queryKey: ['knowledge-base-options', organization.id],
-    queryFn: () => body(api.GET('/v1/knowledge-bases', { params: { query: { limit: 100 } } })),
-  });
-  const chatModels = models.data?.data.filter(({ capabilities }) => capabilities?.chat_completion) ?? [];
-  return (
-    <Paper withBorder p="md">
-      <Group align="flex-start">
-        <Select
-          label={playground.model}
-          allowDeselect={false}
-          searchable
-          data={chatModels.map(({ id }) => id)}
-          value={settings.model}
-          onChange={(model) => model !== null && onChange({ ...settings, model })}
-        />
-        <MultiSelect
-          label={playground.knowledge}
-          style={{ flex: 1, minWidth: 220 }}
-          clearable
-          searchable
-          data={bases.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []}
-          value={settings.knowledgeBases}
-          onChange={(knowledgeBases) => onChange({ ...settings, knowledgeBases })}
-        />
-        <NumberInput
-          label={playground.temperature}
-          placeholder="–"
-          w={130}
-          min={0}
-          max={2}
-          step={0.1}
-          value={settings.temperature}
-          onChange={(temperature) => onChange({ ...settings, temperature })}
-        />
-        <NumberInput
-          label={playground.maxTokens}
-          placeholder="–"
-          w={150}
-          min={1}
-          allowDecimal={false}
-          value={settings.maxTokens}
-          onChange={(maxTokens) => onChange({ ...settings, maxTokens })}
-        />
-      </Group>
-      <Textarea
-        mt="sm"
-        label={playground.system}
-        autosize
-        minRows={1}
-        maxRows={6}
-        value={settings.system}
-        onChange={(event) => onChange({ ...settings, system: event.currentTarget.value })}
-      />
+  const mayWrite = useMayWrite();
+  const { settings, compare, change, setCompare } = usePlaygroundSettings();
+  const [isPanelOpen, panel] = useDisclosure();
+  const [shown, setShown] = useState<ShownRequest | null>(null);
+  const { first, second, conversations } = useConversations(compare !== null);
+  const modelOf = (conversation: Conversation): PlaygroundSettings =>
+    conversation === second && compare !== null ? { ...settings, model: compare } : settings;
+  const phases = [usePhase(first), usePhase(second)].slice(0, conversations.length);
+  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false });
+  const showRequest = useCallback((turn: AnswerTurn) => setShown({ request: turn.request, isSent: true }), []);
+  const resend = (index: number, text: string) => {
+    for (const each of conversations) void each.resend(index, text, modelOf(each));
+  };
+  const parameters = (
+    <Paper withBorder p="md" className="playground-settings">
+      <PlaygroundSettingsPanel settings={settings} onChange={change} compare={compare} onCompare={setCompare} />
     </Paper>
   );
+  return (
+    <PassagePanel>
+      <Page
+        title={playground.title}
+        action={
+          <Group>
+            {!isWide && (
+              <Button variant="default" onClick={panel.toggle} aria-expanded={isPanelOpen}>
+                {playground.parameters}
+              </Button>
+            )}
+            <Button variant="default" onClick={() => setShown(requestToShow(first.getTurns(), settings))}>
+              {playground.code}
+            </Button>
+            <Button
+              variant="default"
+              disabled={phases.every((phase) => phase === 'empty')}
+              onClick={() => {
+                for (const each of [first, second]) each.clear();
+              }}
+            >
+              {playground.clear}
+            </Button>
+          </Group>
+        }
+      >
+        <div className="playground">
+          {isWide ? parameters : <Collapse expanded={isPanelOpen}>{isPanelOpen && parameters}</Collapse>}
+          <div className="playground-chat">
+            <div className="playground-panes">
+              {conversations.map((each) => (
+                <ConversationPane
+                  key={each === first ? 'first' : 'second'}
+                  conversation={each}
+                  settings={modelOf(each)}
+                  onResend={resend}
+                  onShowRequest={showRequest}
+                />
+              ))}
+            </div>
+            <Composer
+              isDisabled={!mayWrite}
+              isRunning={phases.includes('running')}
+              needsResults={phases.includes('waiting')}
+              onSend={(text) => {
+                for (const each of conversations) void each.send(text, modelOf(each));
+              }}
+              onStop={() => {
+                for (const each of conversations) each.stop();
+              }}
+            />
+          </div>
+        </div>
+      </Page>
+      <CodeDrawer request={shown?.request ?? null} isSent={shown?.isSent ?? false} onClose={() => setShown(null)} />
+    </PassagePanel>
+  );
 }
 
-/** The request as curl, JavaScript and Python. */
-function codeSamples(request: object): Record<string, string> {
-  const json = JSON.stringify(request, null, 2);
-  const { knowledge_bases: bases, ...standard } = request as { knowledge_bases?: string[] };
-  const extra = bases === undefined ? '' : `,\n    extra_body=${JSON.stringify({ knowledge_bases: bases })}`;
-  const shellJson = json.replaceAll("'", `'\\''`);
-  return {
-    curl: `curl ${location.origin}/v1/chat/completions \\\n  -H "Authorization: Bearer $QUIRE_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${shellJson}'`,
-    JavaScript: `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${location.origin}/v1', apiKey: process.env.QUIRE_API_KEY });\nconst completion = await client.chat.completions.create(${json});\nconsole.log(completion.choices[0].message.content);`,
-    Python: `import json, os\nfrom openai import OpenAI\n\nclient = OpenAI(base_url="${location.origin}/v1", api_key=os.environ["QUIRE_API_KEY"])\nrequest = json.loads(r'''${JSON.stringify(standard, null, 2)}''')\ncompletion = client.chat.completions.create(**request${extra})\nprint(completion.choices[0].message.content)`,
+/** Two conversations that end with the page. The second is used while models are compared. */
+function useConversations(isComparing: boolean) {
+  const first = useRef<Conversation>(null);
+  const second = useRef<Conversation>(null);
+  first.current ??= new Conversation();
+  second.current ??= new Conversation();
+  const pair = { first: first.current, second: second.current };
+  useEffect(() => {
+    const opened = [first.current, second.current];
+    return () => {
+      for (const each of opened) each?.stop();
+    };
+  }, []);
+  useEffect(() => {
+    if (isComparing) second.current?.startFrom(first.current?.getTurns() ?? []);
+    else second.current?.clear();
+  }, [isComparing]);
+  const conversations = isComparing ? [pair.first, pair.second] : [pair.first];
+  return { ...pair, conversations };
+}
+
+/** Model, knowledge bases and mode live in the address; texts and parameters only in memory. */
+function usePlaygroundSettings() {
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const [parameters, setParameters] = useState(DEFAULT_SETTINGS);
+  const settings = useMemo((): PlaygroundSettings => {
+    const { model = DEFAULT_MODEL, kb = '', mode = 'chat' } = search;
+    return { ...parameters, model, mode, knowledgeBases: kb.split(',').filter((id) => id !== '') };
+  }, [search, parameters]);
+  const setSearch = (change: PlaygroundSearch) =>
+    void navigate({
+      to: '/playground',
+      search: ((before: PlaygroundSearch) => parsePlaygroundSearch({ ...before, ...change })) as never,
+      replace: true,
+    });
+  const change: ChangeSettings = ({ model, mode, knowledgeBases, ...others }) => {
+    if (model !== undefined) setSearch({ model });
+    if (mode !== undefined) setSearch({ mode });
+    if (knowledgeBases !== undefined) setSearch({ kb: knowledgeBases.join(',') });
+    setParameters((before) => ({ ...before, ...others }));
   };
+  const setCompare = (model: string | null) => setSearch({ compare: model ?? '' });
+  return { settings, compare: search.compare ?? null, change, setCompare };
+}
+
+/** The request of the last answer; before the first one, the request that would be sent. */
+function requestToShow(turns: readonly Turn[], settings: PlaygroundSettings): ShownRequest {
+  const last = turns.findLast((turn) => turn.role === 'assistant');
+  if (last !== undefined) return { request: last.request, isSent: true };
+  const example: UserTurn = { role: 'user', id: 0, text: 'Hello!' };
+  return { request: buildRequest(settings, [example]), isSent: false };
 }
