@@ -9,7 +9,7 @@ import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
 import type { RerankEngine } from '../../src/engines/rerank-engine.ts';
 import { chunkText } from '../../src/knowledge-bases/chunk/chunk-text.ts';
 import { parseMarkdown } from '../../src/knowledge-bases/extract/read-markdown.ts';
-import { CONTEXT_SEARCH, type ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
+import { type ContextChunk, SELECTIVE_SEARCH } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { toJoinedDocuments } from '../../src/knowledge-bases/grounding/prompt-documents.ts';
 import type { Language } from '../../src/search/languages.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
@@ -106,7 +106,7 @@ async function manualCases(models: Models, name: string): Promise<Case[]> {
   const cases: Case[] = [];
   for (const { question, answer } of readQuestions(name)) {
     const isRight = answer && ((text: string) => answer.every((part) => plain(text).includes(plain(part))));
-    cases.push({ question, isRight, chunks: (await find(question)).slice(0, CONTEXT_SEARCH.top_k) });
+    cases.push({ question, isRight, chunks: (await find(question)).slice(0, SELECTIVE_SEARCH.top_k) });
   }
   return cases;
 }
@@ -137,8 +137,8 @@ async function xquadCases(
     const answers = rows[index]?.metadata.answers ?? [];
     const found = await find(question);
     const isRight = (text: string) => answers.some((answer) => text.includes(answer));
-    cases.push({ question, isRight, chunks: found.slice(0, CONTEXT_SEARCH.top_k) });
-    const others = found.filter(({ documentId }) => documentId !== `${gold}.txt`).slice(0, CONTEXT_SEARCH.top_k);
+    cases.push({ question, isRight, chunks: found.slice(0, SELECTIVE_SEARCH.top_k) });
+    const others = found.filter(({ documentId }) => documentId !== `${gold}.txt`).slice(0, SELECTIVE_SEARCH.top_k);
     cases.push({ question, isRight: null, chunks: others });
   }
   return cases;
@@ -159,7 +159,9 @@ async function searchIn({ embedder }: Models, chunks: readonly ContextChunk[], l
   const search = await Searched.of(embedder, texts, language);
   return async (question: string): Promise<ContextChunk[]> => {
     const [scores = []] = await search.hybrid([question]);
-    const best = bestOf(scores, CONTEXT_SEARCH.top_k + 1).filter((at) => (scores[at] ?? 0) >= CONTEXT_SEARCH.min_score);
+    const best = bestOf(scores, SELECTIVE_SEARCH.top_k + 1).filter(
+      (at) => (scores[at] ?? 0) >= SELECTIVE_SEARCH.min_score,
+    );
     return best.map((at) => ({ ...(chunks[at] as ContextChunk), score: scores[at] ?? 0 }));
   };
 }

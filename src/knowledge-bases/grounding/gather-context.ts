@@ -8,6 +8,8 @@ export type ContextChunk = ScoredChunk & { knowledgeBaseId: string };
 
 /** How the context of a chat is searched: hits per knowledge base, and a score below which they share hardly a word with the question. */
 export const CONTEXT_SEARCH = { top_k: 10, search_type: 'hybrid', min_score: 0.05, rerank: false } as const;
+/** How it is searched for an engine that selects from the hits itself: a section without a word of the question may answer it. */
+export const SELECTIVE_SEARCH = { ...CONTEXT_SEARCH, min_score: 0 } as const;
 
 /**
  * Searches the knowledge bases concurrently. Returns the best chunks of each, best first, without duplicate texts and invisible

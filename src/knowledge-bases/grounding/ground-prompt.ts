@@ -9,7 +9,7 @@ import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
-import { CONTEXT_SEARCH, type ContextChunk, gatherContext } from './gather-context.ts';
+import { CONTEXT_SEARCH, type ContextChunk, gatherContext, SELECTIVE_SEARCH } from './gather-context.ts';
 import { toDocuments, toJoinedDocuments } from './prompt-documents.ts';
 import { CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
@@ -74,7 +74,8 @@ export async function* groundPrompt(
   const mode = engine.features().documentMode?.(prompt, format) ?? 'rendered';
   if (mode === 'ignored') return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
-  const found = query === null ? [] : await gatherContext(deps, call, bases, { ...CONTEXT_SEARCH, query, signal });
+  const search = mode === 'selective' ? SELECTIVE_SEARCH : CONTEXT_SEARCH;
+  const found = query === null ? [] : await gatherContext(deps, call, bases, { ...search, query, signal });
   if (mode === 'selective') return yield { prompt: { ...prompt, documents: toJoinedDocuments(found) }, context: found };
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });

@@ -1,12 +1,11 @@
-/** From which scores an answer is given. */
+/** Minimum probabilities with which a section answers, and with which it is shown as the closest one. */
+export type SectionThresholds = Readonly<Record<'headed' | 'unheaded', { answer: number; close: number }>>;
+
+/** From which probabilities an answer is given. */
 export interface AnswerThresholds {
   /** Minimum relevance of a sentence. */
   sentence: number;
-  /**
-   * Minimum rerank scores of `heading: text` with which a section answers, and with which it is shown as the closest one. A
-   * heading of the document says what a section is about, so less is enough.
-   */
-  section: Readonly<Record<'headed' | 'unheaded', { answer: number; close: number }>>;
+  section: SectionThresholds;
 }
 
 /**
@@ -15,24 +14,31 @@ export interface AnswerThresholds {
  */
 const DEFAULT: AnswerThresholds = {
   sentence: 0.35,
-  section: { headed: { answer: 0.1, close: 0.02 }, unheaded: { answer: 0.2, close: 0.1 } },
+  section: { headed: { answer: 0.38, close: 0.2 }, unheaded: { answer: 0.45, close: 0.25 } },
 };
-/** Most syllables of Vietnamese are frequent words of their own, and Thai is compared by pairs of characters: chance matches are usual. */
+/** Most syllables of Vietnamese are frequent words of their own: chance matches are usual. */
 const VIETNAMESE: AnswerThresholds = {
   sentence: 0.75,
-  section: { headed: { answer: 0.2, close: 0.1 }, unheaded: { answer: 0.3, close: 0.2 } },
+  section: { headed: { answer: 0.5, close: 0.35 }, unheaded: { answer: 0.55, close: 0.4 } },
 };
+/** Scripts without spaces are compared by pairs of characters: scores are low, and chance matches are usual in Thai. */
 const THAI: AnswerThresholds = {
   sentence: 0.5,
-  section: { headed: { answer: 0.15, close: 0.05 }, unheaded: { answer: 0.2, close: 0.15 } },
+  section: { headed: { answer: 0.4, close: 0.25 }, unheaded: { answer: 0.32, close: 0.2 } },
+};
+const CHINESE_OR_JAPANESE: AnswerThresholds = {
+  sentence: DEFAULT.sentence,
+  section: { headed: { answer: 0.4, close: 0.25 }, unheaded: { answer: 0.3, close: 0.2 } },
 };
 
 /** Letters of Vietnamese that no other common language has. */
 const VIETNAMESE_LETTER = /[ơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]/i;
 const THAI_LETTER = /\p{Script=Thai}/u;
+const CHINESE_OR_JAPANESE_LETTER = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 /** The thresholds for a question, by its language. */
 export function thresholdsFor(question: string): AnswerThresholds {
   if (THAI_LETTER.test(question)) return THAI;
+  if (CHINESE_OR_JAPANESE_LETTER.test(question)) return CHINESE_OR_JAPANESE;
   return VIETNAMESE_LETTER.test(question.normalize('NFC')) ? VIETNAMESE : DEFAULT;
 }

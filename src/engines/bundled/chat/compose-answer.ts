@@ -1,11 +1,13 @@
-import type { SelectedSection } from './select-section.ts';
+import type { SelectedSection } from './select-sections.ts';
 
 /** The reply when no passage answers. The model was trained on it. */
 export const NO_ANSWER_TEXT = 'I could not find that in the documents.';
 
-/** A section as an answer: whole, below its heading. */
-export function quoteSection({ heading, isHeaded, text }: SelectedSection): string {
-  return isHeaded ? `**${heading.replaceAll('**', '')}**\n\n${text}` : text;
+/** Sections as an answer: whole, each below its heading. */
+export function quoteSections(sections: readonly SelectedSection[]): string {
+  return sections
+    .map(({ heading, isHeaded, text }) => (isHeaded ? `**${heading.replaceAll('**', '')}**\n\n${text}` : text))
+    .join('\n\n');
 }
 
 /**

@@ -1,13 +1,12 @@
-import { declineWith, quoteSection } from './compose-answer.ts';
+import { declineWith, quoteSections } from './compose-answer.ts';
 import type { QuestionContext } from './extract-passages.ts';
 import { type AnswerRanker, type SelectedAnswer, selectAnswer } from './select-answer.ts';
-import { selectSection } from './select-section.ts';
+import { selectSections } from './select-sections.ts';
 import { ANSWER_TITLE } from './template.ts';
 
 /**
- * Finds the answer in the passages. In documents of a knowledge base it is the section that fits best; where none fits well
- * enough, and in texts of messages, the sentence. Without an answer, the closest section of the documents is shown, unless the
- * instructions prescribe a reply.
+ * Finds the answer in the passages: in texts of messages the sentence that answers, in documents of a knowledge base the whole
+ * section, or two that fit equally well. Without an answer, the closest section is shown, unless the instructions prescribe a reply.
  */
 export async function findAnswer(
   { passages, question, previousQuestion, fallback, isSearched }: QuestionContext,
@@ -15,12 +14,12 @@ export async function findAnswer(
   signal: AbortSignal,
 ): Promise<SelectedAnswer> {
   const query = `${previousQuestion} ${question}`.trim();
-  const section = isSearched ? await selectSection(passages, query, ranker, signal) : null;
-  if (section?.fit === 'answer') {
-    const answer = quoteSection(section);
+  if (!isSearched) return selectAnswer(passages, query, ranker, signal);
+  const selection = await selectSections(passages, query, ranker, signal);
+  if (selection?.fit === 'answer') {
+    const answer = quoteSections(selection.sections);
     return { shown: [{ title: ANSWER_TITLE, text: answer }], answer };
   }
-  const selected = await selectAnswer(passages, query, ranker, signal);
-  if (selected.answer !== null || section?.fit !== 'close' || fallback !== null) return selected;
-  return { shown: [], answer: declineWith(section) };
+  const isShown = selection?.fit === 'close' && fallback === null;
+  return { shown: [], answer: isShown ? declineWith(selection.sections[0]) : null };
 }
