@@ -6,6 +6,8 @@ import { CLIENT_DEFAULTS, CONFIG_FILE } from './config-defaults.ts';
 export interface ClientConfig {
   /** `QUIRE_URL`; null: the service is looked for on the data folder and at `host` and `port`. */
   url: string | null;
+  /** `QUIRE_PUBLIC_URL`. */
+  publicUrl: string | null;
   /** `QUIRE_API_KEY`. */
   apiKey: string | null;
   dataDir: string;
@@ -27,10 +29,11 @@ export async function loadClientConfig(
   if (hasFile || !/^\d{1,4}$|^[1-5]\d{4}$/.test(port)) {
     const { loadConfig } = await import('./config.ts');
     const config = loadConfig(environment);
-    return { url, apiKey, dataDir: config.dataDir, host: config.host, port: config.port };
+    return { url, publicUrl: config.publicUrl, apiKey, dataDir: config.dataDir, host: config.host, port: config.port };
   }
   return {
     url,
+    publicUrl: environment['QUIRE_PUBLIC_URL'] || null,
     apiKey,
     dataDir: resolve(environment['QUIRE_DATA_DIR'] || CLIENT_DEFAULTS.dataDir),
     host: environment['QUIRE_HOST'] || CLIENT_DEFAULTS.host,

@@ -143,6 +143,10 @@ export const invalidCredentials = (param: string | null = null): ApiError =>
 export const invalidInvitation = (): ApiError =>
   badRequest('invalid_invitation', 'This invitation was used, withdrawn or has expired. Ask for a new link.', 'token');
 
+/** 400: the link that sets a password is unknown, used or expired. */
+export const invalidPasswordReset = (): ApiError =>
+  badRequest('invalid_password_reset', 'This link was used or has expired. Ask for a new one.', 'token');
+
 /** 403: the request comes from a page of another origin. */
 export const crossSiteRequest = (): ApiError =>
   new ApiError({

@@ -41,6 +41,12 @@ const joinRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/join.tsx'), 'JoinPage'),
 });
 
+const resetRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/reset',
+  component: lazyRouteComponent(() => import('./pages/reset.tsx'), 'ResetPage'),
+});
+
 const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'shell',
@@ -166,7 +172,7 @@ const pages = [
   }),
 ] as const;
 
-const routeTree = rootRoute.addChildren([signInRoute, joinRoute, shellRoute.addChildren(pages)]);
+const routeTree = rootRoute.addChildren([signInRoute, joinRoute, resetRoute, shellRoute.addChildren(pages)]);
 
 /** Creates the router. Pages are loaded when they are opened. */
 export function createConsoleRouter(queryClient: QueryClient) {

@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS = [
   'member.updated',
   'member.removed',
   'user.password_changed',
+  'user.password_reset_created',
   'user.identity_linked',
 ] as const;
 

@@ -78,6 +78,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./orgs.ts')).orgsCommand(),
     },
     {
+      name: 'users',
+      summary: 'List the users of the console, and reset a lost password.',
+      load: async () => (await import('./users.ts')).usersCommand(),
+    },
+    {
       name: 'usage',
       summary: 'Show calls, tokens and cost.',
       load: async () => (await import('./usage.ts')).usageCommand(),

@@ -11,6 +11,7 @@ export const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import
 const PAGES = [
   'sign-in',
   'join',
+  'reset',
   'overview',
   'playground',
   'keys',

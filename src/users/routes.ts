@@ -7,6 +7,7 @@ import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation
 import { changeRole, listMembers, removeMember } from './manage-members.ts';
 import { oidcRoutes } from './oidc-routes.ts';
 import type { OidcDeps } from './oidc-sign-in.ts';
+import { redeemPasswordReset } from './reset-password.ts';
 import {
   AcceptInvitation,
   ChangePassword,
@@ -18,6 +19,7 @@ import {
   InvitationWithToken,
   Member,
   MemberList,
+  RedeemPasswordReset,
   Session,
   SignIn,
   SwitchOrganization,
@@ -194,6 +196,23 @@ function accountRoutes(app: App, deps: SessionDeps): void {
     async (request, reply) => {
       const session = await readSession(deps, request);
       return startSession(deps, request, reply, await changePassword(deps, client(request), session, request.body));
+    },
+  );
+  app.post(
+    '/v1/session/password-reset',
+    {
+      schema: {
+        summary: 'Set the password of a reset link',
+        description: 'Ends all sessions of the user, and sets the session cookie.',
+        tags,
+        body: RedeemPasswordReset,
+        response: { 200: Session },
+      },
+      config: isPublic,
+    },
+    async (request, reply) => {
+      requireSameOrigin(request.method, request.headers, { requireHeader: false });
+      return startSession(deps, request, reply, await redeemPasswordReset(deps, client(request), request.body));
     },
   );
   app.post(

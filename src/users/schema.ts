@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { listOf } from '../db/page.ts';
+import { ListQuery, listOf } from '../db/page.ts';
 import { MUST } from '../http/validation.ts';
 import { SCOPES, USER_ROLES } from '../lib/caller.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
@@ -17,7 +17,8 @@ const Role = Type.Enum(USER_ROLES, {
   description: '`owner`: everything in the organization; `developer`: not its keys and members; `viewer`: reads only.',
 });
 /** PostgreSQL rejects NUL characters. */
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$', [MUST]: 'not have NUL characters' });
+const NAME = { minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$', [MUST]: 'not have NUL characters' } as const;
+const Name = Type.String(NAME);
 const Token = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', [MUST]: 'be the token of an invitation link' });
 const Time = Type.Integer({ description: 'Unix seconds.' });
 
@@ -90,6 +91,38 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
+/** A user of the console. */
+export const User = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('user'),
+  email: Type.String(),
+  name: Type.String(),
+  is_operator: Type.Boolean(),
+  has_password: Type.Boolean({ description: 'False for people who sign in through an OpenID Connect issuer only.' }),
+  created_at: Time,
+});
+export type User = Static<typeof User>;
+export const UserList = listOf(User);
+
+/** Query parameters of `GET /v1/admin/users`. */
+export const UsersQuery = Type.Object({
+  ...ListQuery.properties,
+  search: Type.Optional(Type.String({ ...NAME, description: 'Part of the email or the name.' })),
+});
+
+/** Token of a link that sets a password, shown once. The link is `/reset#TOKEN` of the console. */
+export const PasswordReset = Type.Object({
+  object: Type.Literal('password_reset'),
+  user_id: Type.String(),
+  token: Type.String(),
+  expires_at: Time,
+});
+export type PasswordReset = Static<typeof PasswordReset>;
+
+/** Body of `POST /v1/session/password-reset`. */
+export const RedeemPasswordReset = Type.Object({ token: Token, new_password: Password });
+export type RedeemPasswordReset = Static<typeof RedeemPasswordReset>;
+
 /** A member of an organization. */
 export const Member = Type.Object({
   id: Type.String(),
@@ -160,6 +193,10 @@ titleSchemas({
   AcceptInvitation,
   Session,
   DeletedSession,
+  User,
+  UserList,
+  PasswordReset,
+  RedeemPasswordReset,
   Member,
   MemberList,
   UpdateMember,

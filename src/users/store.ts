@@ -1,9 +1,9 @@
-import { and, asc, count, eq, gt, isNull, lt } from 'drizzle-orm';
+import { and, asc, count, eq, gt, ilike, isNull, lt, or } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { UserRole } from '../lib/caller.ts';
-import { invitations, members, sessions, userIdentities, users } from './tables.ts';
+import { invitations, members, passwordResets, sessions, userIdentities, users } from './tables.ts';
 
 export type UserRow = typeof users.$inferSelect;
 export type MemberRow = typeof members.$inferSelect;
@@ -48,6 +48,42 @@ export async function hasIdentity(sql: Sql, userId: string): Promise<boolean> {
     .where(eq(userIdentities.userId, userId))
     .limit(1);
   return rows.length > 0;
+}
+
+/** Selects users whose email or name contains `search`, oldest first; every user when it is null. */
+export function selectUsers(sql: Sql, search: string | null, bounds: PageBounds): Promise<UserRow[]> {
+  const pattern = `%${(search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
+  return sql
+    .select()
+    .from(users)
+    .where(
+      and(
+        search === null ? undefined : or(ilike(users.email, pattern), ilike(users.name, pattern)),
+        bounds.after === null ? undefined : gt(users.id, bounds.after),
+      ),
+    )
+    .orderBy(asc(users.id))
+    .limit(bounds.limit + 1);
+}
+
+/** Stores the token of a password reset, instead of an earlier one of the user. */
+export async function upsertPasswordReset(sql: Sql, row: typeof passwordResets.$inferInsert): Promise<void> {
+  await sql.insert(passwordResets).values(row).onConflictDoUpdate({ target: passwordResets.userId, set: row });
+}
+
+/** Whether a password reset is valid. */
+export async function hasPasswordReset(sql: Sql, tokenHash: string, now: Date): Promise<boolean> {
+  const isValid = and(eq(passwordResets.tokenHash, tokenHash), gt(passwordResets.expiresAt, now));
+  return (await sql.select({ userId: passwordResets.userId }).from(passwordResets).where(isValid)).length > 0;
+}
+
+/** Deletes a password reset and returns its user: a link works once. Null when none is valid. */
+export async function takePasswordReset(sql: Sql, tokenHash: string, now: Date): Promise<string | null> {
+  const [row] = await sql
+    .delete(passwordResets)
+    .where(and(eq(passwordResets.tokenHash, tokenHash), gt(passwordResets.expiresAt, now)))
+    .returning({ userId: passwordResets.userId });
+  return row?.userId ?? null;
 }
 
 /** Whether the instance has any user. */
@@ -110,10 +146,11 @@ export async function deleteMemberSessions(sql: Sql, userId: string, organizatio
   await sql.delete(sessions).where(and(eq(sessions.userId, userId), eq(sessions.organizationId, organizationId)));
 }
 
-/** Deletes sessions and invitations that have expired. */
+/** Deletes sessions, invitations and password resets that have expired. */
 export async function deleteExpired(sql: Sql, now: Date): Promise<void> {
   await sql.delete(sessions).where(lt(sessions.expiresAt, now));
   await sql.delete(invitations).where(lt(invitations.expiresAt, now));
+  await sql.delete(passwordResets).where(lt(passwordResets.expiresAt, now));
 }
 
 /** Deletes the members, invitations and sessions of an organization. Users stay: they may belong to others. */

@@ -42,6 +42,13 @@ export const userIdentities = pgTable(
   ],
 );
 
+/** One-time links that set a lost password, one for each user. Only the SHA-256 of a token is stored. */
+export const passwordResets = pgTable('password_resets', {
+  userId: userId().primaryKey(),
+  tokenHash: text('token_hash').notNull().unique(),
+  expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+});
+
 /** Roles of users in organizations. */
 export const members = pgTable(
   'members',

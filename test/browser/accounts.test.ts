@@ -57,5 +57,45 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByText('Your account is connected').waitFor();
   });
 
+  it('an owner changes a role, and creates a link with which a member sets a new password', async () => {
+    await test.open('/members');
+    await page.getByRole('combobox', { name: 'Role: Vera' }).click();
+    await page.getByRole('option', { name: 'Developer' }).click();
+    await page.locator('input[value=Developer]').waitFor();
+    await page.getByRole('button', { name: 'Reset password: Reset password: Vera' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset password' }).click();
+    const link = (await page.getByText(/\/reset#/).textContent()) ?? '';
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    assert.ok(!(await page.content()).includes(link));
+    const visitor = await test.newPage();
+    await visitor.goto(link);
+    await visitor.getByLabel('New password').fill('a new password');
+    assert.ok(!visitor.url().includes('#'));
+    assert.deepEqual(await accessibilityViolations(visitor), []);
+    await visitor.getByRole('button', { name: 'Set password' }).click();
+    await visitor.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+    await visitor.context().close();
+  });
+
+  it('the last owner stays, and the page says why', async () => {
+    await test.open('/members');
+    await page.getByRole('combobox', { name: 'Role: ada@example.com' }).click();
+    await page.getByRole('option', { name: 'Viewer' }).click();
+    await page.getByRole('alert').getByText('without an owner').waitFor();
+    await page.locator('input[value=Owner]').waitFor();
+  });
+
+  it('the command of the operator prints a link that sets a password', async () => {
+    const { stdout } = await test.service.quire('users', 'reset-password', 'ada@example.com');
+    const link = /http\S+\/reset#\S+/.exec(stdout)?.[0] ?? '';
+    await page.goto(link);
+    await page.getByLabel('New password').fill('another new password');
+    await page.getByRole('button', { name: 'Set password' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+    const { stdout: users } = await test.service.quire('users', 'list');
+    assert.match(users, /ada@example\.com +ada@example\.com +operator/);
+  });
+
   it('throws no error', () => assert.deepEqual(test.errors, []));
 });

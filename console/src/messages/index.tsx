@@ -1,3 +1,4 @@
+import { MantineThemeProvider } from '@mantine/core';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { de } from './de/index.ts';
 import { en, type Messages } from './en/index.ts';
@@ -37,7 +38,16 @@ export function LanguageProvider({ children }: { children: ReactNode }) {
     };
     return { language, setLanguage };
   }, [language]);
-  return <LanguageContext.Provider value={value}>{children}</LanguageContext.Provider>;
+  const theme = useMemo(() => {
+    // The button of dialogs shows a cross only.
+    const defaultProps = { closeButtonProps: { 'aria-label': CATALOGUES[language].common.dismiss } };
+    return { components: { Modal: { defaultProps }, Drawer: { defaultProps } } };
+  }, [language]);
+  return (
+    <LanguageContext.Provider value={value}>
+      <MantineThemeProvider theme={theme}>{children}</MantineThemeProvider>
+    </LanguageContext.Provider>
+  );
 }
 
 /** The language and how to change it. */

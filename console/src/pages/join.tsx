@@ -4,16 +4,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { sessionQuery } from '../api/session.ts';
+import { takeToken } from '../api/take-token.ts';
 import { ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { EntryForm, ProviderButton } from './sign-in.tsx';
-
-/** Reads the token after `#`, which browsers send to no server, and removes it from the address and the history. */
-function takeToken(): string | null {
-  const token = location.hash.slice(1);
-  if (token !== '') history.replaceState(null, '', location.pathname);
-  return token === '' ? null : token;
-}
 
 const tokenOfPage = takeToken();
 

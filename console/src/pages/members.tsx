@@ -22,50 +22,50 @@ const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
 
 /** People of the organization, and open invitations. */
 export function MembersPage() {
-  const { members, common, signIn } = useMessages();
-  const { organization, user } = useSession();
+  const { members } = useMessages();
+  const { organization } = useSession();
   const isOwner = organization.role === 'owner';
   const queryClient = useQueryClient();
   const [isInviting, setInviting] = useState(false);
-  const membersKey = ['members', organization.id];
   const invitationsKey = ['invitations', organization.id];
-  const changeRole = useMutation({
-    mutationFn: ({ id, role }: { id: string; role: Role }) =>
-      api.PATCH('/v1/admin/members/{user_id}', { params: { path: { user_id: id } }, body: { role } }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: membersKey }),
-  });
   return (
     <Page
       title={members.title}
       intro={members.intro}
       action={isOwner ? <Button onClick={() => setInviting(true)}>{members.invite}</Button> : undefined}
     >
+      <MembersTable queryKey={['members', organization.id]} isOwner={isOwner} />
+      {isOwner && <Invitations queryKey={invitationsKey} />}
+      <InviteDialog
+        isOpen={isInviting}
+        onClose={() => {
+          setInviting(false);
+          void queryClient.invalidateQueries({ queryKey: invitationsKey });
+        }}
+      />
+    </Page>
+  );
+}
+
+function MembersTable({ queryKey, isOwner }: { queryKey: readonly string[]; isOwner: boolean }) {
+  const { members, common, signIn } = useMessages();
+  const queryClient = useQueryClient();
+  const changeRole = useMutation({
+    mutationFn: ({ id, role }: { id: string; role: Role }) =>
+      api.PATCH('/v1/admin/members/{user_id}', { params: { path: { user_id: id } }, body: { role } }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey }),
+  });
+  return (
+    <>
       {changeRole.isError && <ErrorState error={changeRole.error} />}
       <ResourceTable<Member>
         label={members.title}
-        queryKey={membersKey}
+        queryKey={queryKey}
         fetchPage={(after) => body(api.GET('/v1/admin/members', { params: { query: { after, limit: 50 } } }))}
         rowKey={(member) => member.id}
         empty={common.none}
         columns={[
-          {
-            heading: common.name,
-            cell: (member) => (
-              <Group gap="xs">
-                <Text fw={500}>{member.name}</Text>
-                {member.id === user.id && (
-                  <Badge variant="default" tt="none">
-                    {members.you}
-                  </Badge>
-                )}
-                {member.is_operator && (
-                  <Badge variant="light" tt="none">
-                    {members.operator}
-                  </Badge>
-                )}
-              </Group>
-            ),
-          },
+          { heading: common.name, cell: (member) => <MemberName member={member} /> },
           { heading: signIn.email, cell: (member) => member.email },
           {
             heading: members.role,
@@ -84,33 +84,89 @@ export function MembersPage() {
                 members.roles[member.role]
               ),
           },
-          {
-            heading: common.actions,
-            cell: (member) =>
-              isOwner &&
-              member.id !== user.id && (
-                <ConfirmButton
-                  label={members.remove}
-                  title={`${members.remove}: ${member.name}`}
-                  text={members.removeText}
-                  action={async () => {
-                    await api.DELETE('/v1/admin/members/{user_id}', { params: { path: { user_id: member.id } } });
-                    await queryClient.invalidateQueries({ queryKey: membersKey });
-                  }}
-                />
-              ),
-          },
+          ...(isOwner
+            ? [
+                {
+                  heading: common.actions,
+                  cell: (member: Member) => <MemberActions member={member} queryKey={queryKey} />,
+                },
+              ]
+            : []),
         ]}
       />
-      {isOwner && <Invitations queryKey={invitationsKey} />}
-      <InviteDialog
-        isOpen={isInviting}
-        onClose={() => {
-          setInviting(false);
-          void queryClient.invalidateQueries({ queryKey: invitationsKey });
+    </>
+  );
+}
+
+function MemberName({ member }: { member: Member }) {
+  const { members } = useMessages();
+  const { user } = useSession();
+  return (
+    <Group gap="xs">
+      <Text fw={500}>{member.name}</Text>
+      {member.id === user.id && (
+        <Badge variant="default" tt="none">
+          {members.you}
+        </Badge>
+      )}
+      {member.is_operator && (
+        <Badge variant="light" tt="none">
+          {members.operator}
+        </Badge>
+      )}
+    </Group>
+  );
+}
+
+/** Removal and password reset of another member. */
+function MemberActions({ member, queryKey }: { member: Member; queryKey: readonly string[] }) {
+  const { members } = useMessages();
+  const { user } = useSession();
+  const queryClient = useQueryClient();
+  const [token, setToken] = useState<string | null>(null);
+  const params = { path: { user_id: member.id } };
+  if (member.id === user.id) return null;
+  return (
+    <Group gap={4} wrap="nowrap">
+      <ConfirmButton
+        label={members.reset}
+        title={`${members.reset}: ${member.name}`}
+        text={members.resetText}
+        color="blue"
+        action={async () => {
+          const created = await body(api.POST('/v1/admin/users/{user_id}/password-reset', { params }));
+          setToken(created.token);
         }}
       />
-    </Page>
+      <ConfirmButton
+        label={members.remove}
+        title={`${members.remove}: ${member.name}`}
+        text={members.removeText}
+        action={async () => {
+          await api.DELETE('/v1/admin/members/{user_id}', { params });
+          await queryClient.invalidateQueries({ queryKey });
+        }}
+      />
+      <Modal opened={token !== null} onClose={() => setToken(null)} title={members.resetLink} size="lg">
+        {token !== null && (
+          <LinkOnce text={members.resetLinkText} link={`/reset#${token}`} onClose={() => setToken(null)} />
+        )}
+      </Modal>
+    </Group>
+  );
+}
+
+/** A link that is shown once. */
+function LinkOnce({ text, link, onClose }: { text: string; link: string; onClose(): void }) {
+  const { common } = useMessages();
+  return (
+    <Stack>
+      <Text>{text}</Text>
+      <CopyText value={location.origin + link} />
+      <Group justify="flex-end">
+        <Button onClick={onClose}>{common.close}</Button>
+      </Group>
+    </Stack>
   );
 }
 
@@ -155,7 +211,7 @@ function Invitations({ queryKey }: { queryKey: readonly string[] }) {
 }
 
 function InviteDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
-  const { members, common } = useMessages();
+  const { members } = useMessages();
   const [role, setRole] = useState<Role>('developer');
   const [note, setNote] = useState('');
   const mutation = useMutation({
@@ -169,13 +225,7 @@ function InviteDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void })
   return (
     <Modal opened={isOpen} onClose={close} title={members.inviteTitle} size="lg">
       {mutation.isSuccess ? (
-        <Stack>
-          <Text>{members.linkText}</Text>
-          <CopyText value={`${location.origin}/join#${mutation.data.token}`} />
-          <Group justify="flex-end">
-            <Button onClick={close}>{common.close}</Button>
-          </Group>
-        </Stack>
+        <LinkOnce text={members.linkText} link={`/join#${mutation.data.token}`} onClose={close} />
       ) : (
         <Form submitLabel={members.invite} onCancel={close} mutation={mutation}>
           <TextInput

@@ -8,6 +8,7 @@ export const common: Messages['common'] = {
   create: 'Anlegen',
   save: 'Speichern',
   delete: 'Löschen',
+  dismiss: 'Dialog schließen',
   close: 'Schließen',
   copy: 'Kopieren',
   copied: 'Kopiert',

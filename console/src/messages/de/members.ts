@@ -22,4 +22,9 @@ export const members: Messages['members'] = {
   you: 'Sie',
   operator: 'Betreiber',
   expires: 'Läuft ab',
+  reset: 'Passwort zurücksetzen',
+  resetText:
+    'Erzeugt einen Link, mit dem die Person ein neues Passwort setzt. Er gilt einmal, einen Tag lang, und beendet die Sitzungen der Person.',
+  resetLinkText: 'Senden Sie diesen Link an die Person. Er gilt einmal und läuft nach einem Tag ab.',
+  resetLink: 'Link für ein neues Passwort',
 };

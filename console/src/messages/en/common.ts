@@ -6,6 +6,7 @@ export const common = {
   create: 'Create',
   save: 'Save',
   delete: 'Delete',
+  dismiss: 'Dismiss',
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',

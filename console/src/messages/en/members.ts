@@ -20,4 +20,9 @@ export const members = {
   you: 'you',
   operator: 'operator',
   expires: 'Expires',
+  reset: 'Reset password',
+  resetText:
+    'Creates a link with which the person sets a new password. It works once, for a day, and ends the sessions of the person.',
+  resetLinkText: 'Send this link to the person. It works once and expires in a day.',
+  resetLink: 'Link for a new password',
 };

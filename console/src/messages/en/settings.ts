@@ -8,4 +8,8 @@ export const settings = {
   connect: 'Connect',
   connected: 'Your account is connected: you can sign in with {name}.',
   notConnected: 'Connect your account to sign in with {name} as well.',
+  resetTitle: 'Set a new password',
+  resetIntro: 'This link works once. All your sessions end.',
+  resetSubmit: 'Set password',
+  resetMissing: 'This link has no token. Open the whole link, including the part after #.',
 };

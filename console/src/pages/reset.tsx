@@ -1,0 +1,56 @@
+import { Alert, Button, PasswordInput, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import { sessionQuery } from '../api/session.ts';
+import { takeToken } from '../api/take-token.ts';
+import { ErrorState } from '../components/states.tsx';
+import { useMessages } from '../messages/index.tsx';
+import { EntryForm } from './sign-in.tsx';
+
+const tokenOfPage = takeToken();
+
+/** Sets a new password by a link of an owner or operator. */
+export function ResetPage() {
+  const { join, settings } = useMessages();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [token] = useState(() => takeToken() ?? tokenOfPage);
+  const [password, setPassword] = useState('');
+  const mutation = useMutation({
+    mutationFn: () =>
+      body(api.POST('/v1/session/password-reset', { body: { token: token ?? '', new_password: password } })),
+    onSuccess: async (session) => {
+      queryClient.clear();
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      await navigate({ to: '/' });
+    },
+  });
+  return (
+    <EntryForm title={settings.resetTitle} onSubmit={() => mutation.mutate()}>
+      {token === null ? (
+        <Alert color="orange">{settings.resetMissing}</Alert>
+      ) : (
+        <>
+          <Text c="dimmed" size="sm">
+            {settings.resetIntro}
+          </Text>
+          <PasswordInput
+            label={settings.next}
+            description={join.passwordHint}
+            autoComplete="new-password"
+            required
+            minLength={10}
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+          {mutation.isError && <ErrorState error={mutation.error} />}
+          <Button type="submit" loading={mutation.isPending}>
+            {settings.resetSubmit}
+          </Button>
+        </>
+      )}
+    </EntryForm>
+  );
+}
