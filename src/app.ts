@@ -4,6 +4,7 @@ import { batchRoutes } from './batches/routes.ts';
 import { usageRoutes } from './billing/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
+import type { Config } from './config.ts';
 import { consoleRoutes } from './console/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
@@ -46,6 +47,8 @@ export type AppDeps = Deps & {
   promptCache: PromptCacheStatistics;
   /** Makes this process read a key, or the keys of an organization, again. */
   evictKeys(id: string): void;
+  /** The configuration after reloads; absent: `config`. */
+  effectiveConfig?: () => Config;
   modelsPull?: () => ModelsPull | null;
   /** Traces requests; absent unless telemetry is exported. */
   telemetry?: { traceRequests(app: App): void } | null;

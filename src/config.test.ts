@@ -39,6 +39,18 @@ describe('loadConfig', () => {
     assert.deepEqual([config.port, config.host, config.logLevel], [9001, '0.0.0.0', 'warn']);
   });
 
+  it('knows the source of every setting, with the line of the file', () => {
+    const path = join(folder, 'quire.yaml');
+    writeFileSync(path, '# comment\nport: 9000\nhost: 0.0.0.0\ncors_origins: https://a.example\n');
+    const { sources, file } = loadConfig({ QUIRE_CONFIG: path, QUIRE_HOST: '::' }, { QUIRE_LOG_LEVEL: 'warn' });
+    assert.equal(file, path);
+    assert.deepEqual(sources['port'], { origin: 'file', line: 2, value: 9000 });
+    assert.deepEqual(sources['host'], { origin: 'environment', line: null, value: '::' });
+    assert.deepEqual(sources['corsOrigins'], { origin: 'file', line: 4, value: ['https://a.example'] });
+    assert.deepEqual(sources['logLevel'], { origin: 'command line', line: null, value: 'warn' });
+    assert.deepEqual(sources['bodyLimitBytes'], { origin: 'default', line: null, value: 67_108_864 });
+  });
+
   it('bounds request bodies by the memory limit', () => {
     const environment = { QUIRE_MEMORY_LIMIT_MB: '1024', QUIRE_BODY_LIMIT: '67108864' };
     assert.equal(loadConfig(environment).bodyLimitBytes, 24 * 2 ** 20);

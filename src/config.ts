@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Static } from 'typebox';
-import { parse as parseYaml } from 'yaml';
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { CONFIG_FILE } from './config-defaults.ts';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
 import type { RateLimits, UserRole } from './lib/caller.ts';
@@ -10,6 +10,14 @@ import type { LogFormat, LogLevel } from './lib/logger.ts';
 import { type MemoryLimit, readMemoryLimit } from './lib/memory-limit.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
+
+/** Where the value of a setting comes from. `value` is not parsed, and may be a secret. */
+export interface SettingSource {
+  origin: 'default' | 'file' | 'environment' | 'command line';
+  /** Line in the configuration file; null for other origins. */
+  line: number | null;
+  value: unknown;
+}
 
 /** Validated configuration with defaults, created by `loadConfig`. */
 export interface Config {
@@ -74,6 +82,10 @@ export interface Config {
   models: Record<string, Static<typeof ModelBinding>>;
   /** OTLP export of traces and metrics; null: off. */
   otlp: { endpoint: string; headers: Record<string, string>; serviceName: string; metricIntervalMs: number } | null;
+  /** Path of the configuration file; null without one. */
+  file: string | null;
+  /** Sources of the settings, by their names in `SETTINGS`. */
+  sources: Readonly<Record<string, SettingSource>>;
   /** Names of unknown `QUIRE_` variables. They are ignored with a warning. */
   unknownVariables: string[];
 }
@@ -92,7 +104,8 @@ export function loadConfig(
   const environment = { ...variables, ...flags };
   const file = readConfigFile(environment);
   const settings = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
-    return [name, readSetting(setting, environment, file.values, file.path)] as const;
+    const source = findSource(setting, { environment, flags, file });
+    return { name, source, value: readSetting(setting, source, file.path) };
   });
   const fileKeys = new Set<string>(Object.values<Setting>(SETTINGS).flatMap((setting) => setting.file ?? []));
   for (const key of Object.keys(file.values)) {
@@ -100,7 +113,9 @@ export function loadConfig(
       throw new OperatorError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
     }
   }
-  const { memoryLimitMb, ...values } = Object.fromEntries(settings) as unknown as SettingValues;
+  const { memoryLimitMb, ...values } = Object.fromEntries(
+    settings.map(({ name, value }) => [name, value]),
+  ) as unknown as SettingValues;
   const memory = planProcessMemory(memoryLimitMb);
   return {
     ...values,
@@ -110,11 +125,13 @@ export function loadConfig(
     proxy: readProxy(environment),
     otlp: readOtlp(environment),
     models: readModels(file.values['models'], file.path),
+    file: file.exists ? file.path : null,
+    sources: Object.fromEntries(settings.map(({ name, source }) => [name, source])),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
 }
 
-type SettingValues = Omit<Config, 'memory' | 'proxy' | 'otlp' | 'models' | 'unknownVariables'> & {
+type SettingValues = Omit<Config, 'memory' | 'proxy' | 'otlp' | 'models' | 'file' | 'sources' | 'unknownVariables'> & {
   memoryLimitMb: number | null;
 };
 
@@ -159,28 +176,46 @@ function isKnownVariable(name: string): boolean {
   return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
 }
 
-function readConfigFile(environment: Record<string, string | undefined>): {
+interface ConfigFile {
   path: string;
+  exists: boolean;
   values: Record<string, unknown>;
-} {
+  /** Lines of the keys, from 1. */
+  lines: ReadonlyMap<string, number>;
+}
+
+function readConfigFile(environment: Record<string, string | undefined>): ConfigFile {
   const configuredPath = environment['QUIRE_CONFIG'];
   const path = resolve(configuredPath ?? CONFIG_FILE);
   if (!existsSync(path)) {
     if (configuredPath !== undefined)
       throw new OperatorError(`The configuration file ${path} (QUIRE_CONFIG) does not exist.`);
-    return { path, values: {} };
+    return { path, exists: false, values: {}, lines: new Map() };
   }
-  let document: unknown;
-  try {
-    document = parseYaml(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new OperatorError(`${path} is not valid YAML: ${describeError(error).split('\n')[0]}`);
+  const counter = new LineCounter();
+  const parsed = parseDocument(readFileSync(path, 'utf8'), { lineCounter: counter });
+  const [error] = parsed.errors;
+  if (error !== undefined) throw new OperatorError(`${path} is not valid YAML: ${error.message.split('\n')[0]}`);
+  const lines = new Map<string, number>();
+  for (const { key } of isMap(parsed.contents) ? parsed.contents.items : []) {
+    if (isScalar(key) && key.range) lines.set(String(key.value), counter.linePos(key.range[0]).line);
   }
-  if (document === null || document === undefined) return { path, values: {} };
+  const document: unknown = readAliases(parsed, path);
+  if (document === null || document === undefined) return { path, exists: true, values: {}, lines };
   if (typeof document !== 'object' || Array.isArray(document)) {
     throw new OperatorError(`${path} must contain 'name: value' lines.`);
   }
-  return { path, values: expandVariables(document, environment, path) as Record<string, unknown> };
+  const values = expandVariables(document, environment, path) as Record<string, unknown>;
+  return { path, exists: true, values, lines };
+}
+
+/** Aliases without an anchor, and too many of them, are found by the conversion. */
+function readAliases(parsed: { toJS(): unknown }, path: string): unknown {
+  try {
+    return parsed.toJS();
+  } catch (error) {
+    throw new OperatorError(`${path} is not valid YAML: ${describeError(error).split('\n')[0]}`);
+  }
 }
 
 /** Replaces `${NAME}` by environment variables, so that files under version control need no secrets. */
@@ -200,21 +235,32 @@ function expandVariables(value: unknown, environment: Record<string, string | un
   );
 }
 
-function readSetting(
-  setting: Setting,
-  environment: Record<string, string | undefined>,
-  file: Record<string, unknown>,
-  path: string,
-): unknown {
+interface Sources {
+  environment: Record<string, string | undefined>;
+  flags: Record<string, string | undefined>;
+  file: ConfigFile;
+}
+
+/** An empty variable counts as unset: compose files cannot unset variables. */
+function findSource(setting: Setting, { environment, flags, file }: Sources): SettingSource {
   const text = environment[setting.env];
-  // An empty variable counts as unset: compose files cannot unset variables.
-  if (text !== undefined && text !== '') return requireValid(setting, parseText(setting, text), setting.env);
-  const value = setting.file === null ? undefined : file[setting.file];
-  if (value === undefined || value === null) {
+  if (text !== undefined && text !== '') {
+    const origin = flags[setting.env] === undefined ? 'environment' : 'command line';
+    return { origin, line: null, value: parseText(setting, text) };
+  }
+  const key = setting.file;
+  const value = key === null ? undefined : file.values[key];
+  if (key === null || value === undefined || value === null)
+    return { origin: 'default', line: null, value: setting.default };
+  const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
+  return { origin: 'file', line: file.lines.get(key) ?? null, value: list };
+}
+
+function readSetting(setting: Setting, { origin, value }: SettingSource, path: string): unknown {
+  if (origin === 'default') {
     return setting.default === null ? null : (setting.parse?.(String(setting.default)) ?? setting.default);
   }
-  const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
-  return requireValid(setting, list, `${path}: '${setting.file}'`);
+  return requireValid(setting, value, origin === 'file' ? `${path}: '${setting.file}'` : setting.env);
 }
 
 function parseText(setting: Setting, text: string): unknown {

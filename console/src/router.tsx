@@ -16,6 +16,7 @@ import { parseFileSearch, parseKnowledgeBaseSearch, parseNameSearch } from './la
 import { Shell } from './layout/shell.tsx';
 import { useMessages } from './messages/index.tsx';
 import { parsePlaygroundSearch } from './pages/playground-search.ts';
+import { parseUsageSearch } from './pages/usage-search.ts';
 
 /** The search parameters of these names that are texts. Others are dropped. */
 function texts<const Name extends string>(search: Record<string, unknown>, names: readonly Name[]) {
@@ -152,6 +153,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/usage',
+    validateSearch: parseUsageSearch,
     component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'UsagePage'),
   }),
   createRoute({
@@ -163,6 +165,13 @@ const pages = [
     ...shellPath,
     path: '/audit',
     component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+  }),
+  createRoute({
+    ...shellPath,
+    path: '/settings/instance',
+    validateSearch: (search: Record<string, unknown>): { q?: string } =>
+      typeof search['q'] === 'string' ? { q: search['q'] } : {},
+    component: lazyRouteComponent(() => import('./pages/settings-instance.tsx'), 'InstanceSettingsPage'),
   }),
   createRoute({
     ...shellPath,

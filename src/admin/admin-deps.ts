@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 
@@ -6,4 +7,6 @@ export type AdminDeps = Pick<Deps, 'db' | 'config' | 'models' | 'now'> & {
   bindings: Pick<ModelBindings, 'stored' | 'chosenBy' | 'rebind' | 'isModelId'>;
   /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
   evictKeys(id: string): void;
+  /** The configuration after reloads; absent: `config`. */
+  effectiveConfig?: () => Config;
 };

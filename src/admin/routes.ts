@@ -2,6 +2,7 @@ import { auditRoutes } from '../audit/routes.ts';
 import type { App } from '../http/app.ts';
 import { userAdminRoutes } from '../users/admin-routes.ts';
 import type { AdminDeps } from './admin-deps.ts';
+import { configurationRoutes } from './configuration/routes.ts';
 import { creditRoutes } from './credits/routes.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { adminModelRoutes } from './models/routes.ts';
@@ -17,4 +18,5 @@ export function adminRoutes(app: App, deps: AdminDeps): void {
   adminModelRoutes(app, deps);
   userAdminRoutes(app, deps);
   auditRoutes(app, deps);
+  configurationRoutes(app, deps);
 }

@@ -2,10 +2,10 @@ import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidValue } from '../errors.ts';
 import type { Caller } from '../lib/caller.ts';
 import type { UsageBucket, UsagePage, UsageParams } from './schema.ts';
-import { DAY_MS, sumUsage, USAGE_GROUPS, type UsageGroup, type UsageSum } from './usage-store.ts';
+import { DAY_MS, selectCallerNames, sumUsage, USAGE_GROUPS, type UsageGroup, type UsageSum } from './usage-store.ts';
 
 const HOUR_MS = 3_600_000;
-const BUCKET_MS = { hour: HOUR_MS, day: DAY_MS };
+const BUCKET_MS = { hour: HOUR_MS, day: DAY_MS, total: DAY_MS };
 /** Days before `end_time` unless `start_time` is given. */
 const DEFAULT_DAYS = 7;
 /** Buckets of one request. */
@@ -37,9 +37,12 @@ export async function readUsage(
   const offset = Number(params.after ?? 0);
   const groups = parseGroups(params.group_by ?? '');
   const organizationId = selectOrganizationId(caller, params.organization_id);
-  const keyId = params.key_id ?? null;
-  const sums = await sumUsage(deps.db, { start, end, bucket, groups, organizationId, keyId, offset, limit });
-  const data = sums.slice(0, limit).map((sum) => viewUsageSum(sum, width));
+  const keyIds = params.key_id?.split(',') ?? null;
+  const sums = await sumUsage(deps.db, { start, end, bucket, groups, organizationId, keyIds, offset, limit });
+  const shown = sums.slice(0, limit);
+  const names = await selectCallerNames(deps.db, [...new Set(shown.flatMap(({ keyId }) => keyId ?? []))]);
+  const length = bucket === 'total' ? end - start : width;
+  const data = shown.map((sum) => viewUsageSum(sum, length, names));
   return {
     object: 'list',
     data,
@@ -70,7 +73,7 @@ export function selectOrganizationId(caller: Caller, wanted: string | undefined)
   return wanted === ALL ? null : wanted;
 }
 
-function viewUsageSum(sum: UsageSum, width: number): UsageBucket {
+function viewUsageSum(sum: UsageSum, width: number, names: ReadonlyMap<string, string>): UsageBucket {
   return {
     object: 'usage',
     start_time: sum.start / 1000,
@@ -86,6 +89,7 @@ function viewUsageSum(sum: UsageSum, width: number): UsageBucket {
     searches: sum.searches,
     rerank_units: sum.rerankUnits,
     cost_micros: sum.costMicros,
+    key_name: sum.keyId === null ? null : (names.get(sum.keyId) ?? null),
   };
 }
 
@@ -103,6 +107,7 @@ const COLUMNS = [
   'searches',
   'rerank_units',
   'cost_micros',
+  'key_name',
 ] as const satisfies readonly (keyof UsageBucket)[];
 
 /** Usage as CSV (RFC 4180) with a header. Empty fields are null. */

@@ -13,8 +13,9 @@ export const UsageParams = Type.Object({
   ),
   end_time: Type.Optional(Type.Integer({ minimum: 1, description: 'Unix seconds, exclusive. Default: now.' })),
   bucket: Type.Optional(
-    Type.Enum(['hour', 'day'], {
-      description: 'Length of a bucket, in UTC. Default: `day`. Times are extended to whole buckets.',
+    Type.Enum(['hour', 'day', 'total'], {
+      description:
+        'Length of a bucket, in UTC. Default: `day`. Times are extended to whole buckets. `total`: one row per group for all days, the most expensive first.',
     }),
   ),
   group_by: Type.Optional(
@@ -25,9 +26,9 @@ export const UsageParams = Type.Object({
   ),
   key_id: Type.Optional(
     Type.String({
-      pattern: '^[a-z0-9_-]{1,64}$',
-      [MUST]: 'be an id',
-      description: 'Only the calls of this key, or of this user of the console.',
+      pattern: '^[a-z0-9_-]{1,64}(,[a-z0-9_-]{1,64}){0,19}$',
+      [MUST]: 'be up to 20 ids, separated by commas',
+      description: 'Only the calls of these keys, or users of the console: up to 20 ids, separated by commas.',
     }),
   ),
   format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'Default: `json`.' })),
@@ -61,6 +62,9 @@ export const UsageBucket = Type.Object({
   searches: Type.Integer(),
   rerank_units: Type.Integer({ description: 'Documents that a reranker scored.' }),
   cost_micros: Type.Integer({ description: '1,000,000 micros are one credit.' }),
+  key_name: Type.Union([Type.String(), Type.Null()], {
+    description: 'Name of the key or user. Null unless the usage is grouped by key, and after its deletion.',
+  }),
 });
 
 export type UsageBucket = Static<typeof UsageBucket>;

@@ -13,12 +13,13 @@ export type UsageGroup = keyof typeof USAGE_GROUPS;
 export interface UsageQuery {
   start: number;
   end: number;
-  bucket: 'hour' | 'day';
+  /** `total`: one row per group, the most expensive first. */
+  bucket: 'hour' | 'day' | 'total';
   groups: readonly UsageGroup[];
   /** Null: all organizations. */
   organizationId: string | null;
   /** Null: all keys. */
-  keyId: string | null;
+  keyIds: readonly string[] | null;
   offset: number;
   limit: number;
 }
@@ -51,24 +52,27 @@ export const firstIdAt = (time: number): string => minIdAt('usage', time);
 export async function sumUsage(db: Database, query: UsageQuery): Promise<UsageSum[]> {
   const columns = query.groups.map((group) => USAGE_GROUPS[group]);
   const grouped = ['organization_id', ...columns];
-  const rolledUp = query.bucket === 'day' ? await rolledUpUntil(db.sql) : null;
+  const rolledUp = query.bucket === 'hour' ? null : await rolledUpUntil(db.sql);
   const recordsFrom = Math.max(query.start, rolledUp ?? query.start);
-  const values: unknown[] = [query.organizationId, firstIdAt(recordsFrom), firstIdAt(query.end), query.keyId];
-  const isSelected = '($1::text is null or organization_id = $1) and ($4::text is null or key_id = $4)';
-  const fromRecords = `select date_trunc('${query.bucket}', created_at at time zone 'UTC') as start, ${grouped.join(', ')},
+  const values: unknown[] = [query.organizationId, firstIdAt(recordsFrom), firstIdAt(query.end), query.keyIds];
+  const isSelected = '($1::text is null or organization_id = $1) and ($4::text[] is null or key_id = any($4))';
+  const isTotal = query.bucket === 'total';
+  const epoch = `to_timestamp(${query.start / 1000}) at time zone 'UTC'`;
+  const fromRecords = `select ${isTotal ? epoch : `date_trunc('${query.bucket}', created_at at time zone 'UTC')`} as start, ${grouped.join(', ')},
       1::bigint as requests, ${SUMS.join(', ')}
     from usage_records where id >= $2 and id < $3 and ${isSelected}`;
   const parts = [fromRecords];
   if (rolledUp !== null) {
     values.push(utcDay(query.start), utcDay(query.end));
-    parts.push(`select day::timestamp as start, ${grouped.join(', ')}, requests, ${SUMS.join(', ')}
+    parts.push(`select ${isTotal ? epoch : 'day::timestamp'} as start, ${grouped.join(', ')}, requests, ${SUMS.join(', ')}
     from usage_daily where day >= $5::date and day < $6::date and ${isSelected}`);
   }
-  const order = ['start', ...grouped].join(', ');
+  const groups = ['start', ...grouped].join(', ');
+  const order = isTotal ? `sum(cost_micros) desc, sum(requests) desc, ${grouped.join(', ')}` : groups;
   const statement = `select extract(epoch from start) * 1000 as start, ${grouped.join(', ')}, sum(requests) as requests,
       ${SUMS.map((column) => `sum(${column}) as ${column}`).join(', ')}
     from (${parts.join(' union all ')}) as usage
-    group by ${order} order by ${order} limit ${query.limit + 1} offset ${query.offset}`;
+    group by ${groups} order by ${order} limit ${query.limit + 1} offset ${query.offset}`;
   const { rows } = await db.execute(statement, values);
   return (rows as Record<string, unknown>[]).map(toSum);
 }
@@ -97,6 +101,14 @@ const utcDay = (time: number): string => new Date(time).toISOString().slice(0, '
 export async function rolledUpUntil(sql: Sql): Promise<number | null> {
   const [row] = await sql.select({ day: max(usageRollups.day) }).from(usageRollups);
   return row?.day == null ? null : Date.parse(row.day) + DAY_MS;
+}
+
+/** Names of API keys and users by id. Deleted ones are absent. */
+export async function selectCallerNames(db: Database, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const statement = `select id, name from api_keys where id = any($1) union all select id, name from users where id = any($1)`;
+  const { rows } = await db.execute(statement, [ids]);
+  return new Map((rows as { id: string; name: string }[]).map(({ id, name }) => [id, name]));
 }
 
 /** Milliseconds of a day. */

@@ -67,7 +67,14 @@ describe('GET /v1/usage', () => {
     const { status, json } = await read(range(DAY, DAY + 2 * DAY_MS), key);
     assert.equal(status, 200);
     assertSchema(UsagePage, json);
-    const head = { object: 'usage', organization_id: organization, model: null, key_id: null, route: null };
+    const head = {
+      object: 'usage',
+      organization_id: organization,
+      model: null,
+      key_id: null,
+      route: null,
+      key_name: null,
+    };
     const one = {
       prompt_tokens: 10,
       cached_tokens: 4,
@@ -125,6 +132,30 @@ describe('GET /v1/usage', () => {
     assertError(await read('key_id=%00', key), 400, 'invalid_value', 'key_id');
   });
 
+  it('adds up a period by key with names, the most expensive first, and only the given keys', async () => {
+    const { organization, key, id } = await newOrganization();
+    await record(organization, DAY, { keyId: id });
+    await record(organization, DAY + DAY_MS, { keyId: id });
+    await record(organization, DAY, { keyId: 'key_cheap', costMicros: 1 });
+    await record(organization, DAY, { keyId: 'key_other', costMicros: 150 });
+    const query = `${range(DAY, DAY + 2 * DAY_MS)}&bucket=total&group_by=key`;
+    const { json } = await read(query, key);
+    assertSchema(UsagePage, json);
+    const view = (rows: Record<string, unknown>[]) =>
+      rows.map((row) => [row['key_id'], row['key_name'] === null, row['cost_micros']]);
+    assert.deepEqual(view(json.data), [
+      [id, false, 200],
+      ['key_other', true, 150],
+      ['key_cheap', true, 1],
+    ]);
+    assert.deepEqual([json.data[0].start_time, json.data[0].end_time], [DAY / 1000, (DAY + 2 * DAY_MS) / 1000]);
+    const selected = await read(`${query}&key_id=${id},key_cheap`, key);
+    assert.deepEqual(
+      selected.json.data.map((row: Record<string, unknown>) => row['key_id']),
+      [id, 'key_cheap'],
+    );
+  });
+
   it('extends times to whole buckets', async () => {
     const { organization, key } = await newOrganization();
     await record(organization, DAY);
@@ -150,7 +181,7 @@ describe('GET /v1/usage', () => {
     assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8');
     const [header, row, end] = text.split('\r\n');
     assert.match(header ?? '', /^start_time,end_time,organization_id,model,key_id,route,requests,/);
-    assert.equal(row, `${DAY / 1000},${(DAY + DAY_MS) / 1000},${organization},"a,""b""",,,1,10,4,5,1,2,100`);
+    assert.equal(row, `${DAY / 1000},${(DAY + DAY_MS) / 1000},${organization},"a,""b""",,,1,10,4,5,1,2,100,`);
     assert.equal(end, '');
   });
 
@@ -171,7 +202,10 @@ describe('GET /v1/usage', () => {
       searches: 0,
       rerank_units: 0,
     };
-    assert.match(usageCsv([{ ...fields, ...sums, model: '=1+1', cost_micros: 1 }]), /,'=1\+1,/);
+    assert.match(
+      usageCsv([{ ...fields, ...sums, model: '=1+1', cost_micros: 1, key_name: '@SUM(1)' }]),
+      /,'=1\+1,.*,'@SUM\(1\)/,
+    );
   });
 
   it('shows other organizations to the scope admin only', async () => {

@@ -8,11 +8,16 @@ import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 /** Settings that a running service applies. */
 const RELOADED = ['logLevel', 'rateLimits', 'models', 'upstreamUrl', 'upstreamApiKey', 'upstreamModel'] as const;
 
+const pickReloaded = (sources: Config['sources']): Config['sources'] =>
+  Object.fromEntries(RELOADED.flatMap((name) => (sources[name] === undefined ? [] : [[name, sources[name]]])));
+
 /** The parts of a service that can be changed while it runs. */
 export interface ReloadableService {
   logger: Logger;
   bindings: Pick<ModelBindings, 'reconfigure'>;
   limiter: Pick<KeyRateLimiter, 'setDefaults'>;
+  /** Receives the configuration that is in force after each reload. */
+  onApplied?(config: Config): void;
   /** Reads the configuration again. */
   load?(): Config;
 }
@@ -25,9 +30,11 @@ export async function reloadConfig(current: Config, service: ReloadableService):
   const { logger, bindings, limiter, load = loadConfig } = service;
   try {
     const next = load();
-    const applied = { ...current, ...Object.fromEntries(RELOADED.map((name) => [name, next[name]])) };
+    const reloaded = Object.fromEntries(RELOADED.map((name) => [name, next[name]]));
+    const sources = pickReloaded(next.sources);
+    const applied = { ...current, ...reloaded, sources: { ...current.sources, ...sources } };
     const changed = (Object.keys(next) as (keyof Config)[]).filter(
-      (name) => !isDeepStrictEqual(next[name], current[name]),
+      (name) => name !== 'sources' && !isDeepStrictEqual(next[name], current[name]),
     );
     const isReloaded = (name: string) => RELOADED.some((reloaded) => reloaded === name);
     await bindings.reconfigure(applied);
@@ -51,6 +58,7 @@ export function reloadOnHangup(config: Config, service: ReloadableService): () =
   let current = Promise.resolve(config);
   const onHangup = () => {
     current = current.then((previous) => reloadConfig(previous, service));
+    void current.then((applied) => service.onApplied?.(applied));
   };
   process.on('SIGHUP', onHangup);
   return () => process.off('SIGHUP', onHangup);

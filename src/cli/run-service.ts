@@ -33,11 +33,14 @@ interface StartingService {
   logger: Logger;
   lifecycle: ProcessLifecycle;
   output: StartOutput;
+  /** The configuration in force, after reloads. */
+  effectiveConfig(): Config;
 }
 
 /** Runs the service until a signal. `flags` are settings of the command line. Throws an `OperatorError` when it cannot start. */
 export async function runService(flags: Record<string, string>): Promise<void> {
   const config = loadConfig(undefined, flags);
+  let inForce = config;
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   for (const name of config.unknownVariables) logger.warn({ name }, 'unknown setting ignored');
   // A terminal that has been closed fails every write.
@@ -48,9 +51,12 @@ export async function runService(flags: Record<string, string>): Promise<void> {
   const stopped = waitForSignal(logger);
   let endReload = () => {};
   try {
-    const started = await startService({ config, logger, lifecycle, output });
+    const started = await startService({ config, logger, lifecycle, output, effectiveConfig: () => inForce });
     const load = () => loadConfig(undefined, flags);
-    endReload = reloadOnHangup(config, { ...started, logger, load });
+    const onApplied = (applied: Config) => {
+      inForce = applied;
+    };
+    endReload = reloadOnHangup(config, { ...started, logger, load, onApplied });
     await stopped;
   } finally {
     endReload();
@@ -62,7 +68,8 @@ export async function runService(flags: Record<string, string>): Promise<void> {
 }
 
 /** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
-async function startService({ config, logger, lifecycle, output }: StartingService): Promise<Booted> {
+async function startService(starting: StartingService): Promise<Booted> {
+  const { config, logger, lifecycle, output, effectiveConfig } = starting;
   let state: StateDeps | null = null;
   const service: ServiceInfo = { version: VERSION, pid: process.pid, url: null };
   const runCommand = async ({ command, input }: CommandRequest) => {
@@ -86,7 +93,7 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
   const started = await boot(config, logger, lifecycle);
   const { deps, bindings, evictKeys, authenticator } = started;
   state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
-  const initialPull = await startInitialPull(started, { config, logger, lifecycle, output });
+  const initialPull = await startInitialPull(started, starting);
   await lifecycle.start(
     'worker',
     () => startWorker(deps),
@@ -95,7 +102,17 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
   const { limiter, promptCache, telemetry } = started;
   const authenticateKey = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull?.status ?? null;
-  const served = { ...deps, authenticateKey, limiter, promptCache, bindings, evictKeys, modelsPull, telemetry };
+  const served = {
+    ...deps,
+    authenticateKey,
+    limiter,
+    promptCache,
+    bindings,
+    evictKeys,
+    modelsPull,
+    telemetry,
+    effectiveConfig,
+  };
   const app = await lifecycle.start(
     'api',
     () => serveApi(config, { ...served, consoleFolder: CONSOLE_FOLDER }),

@@ -1,22 +1,21 @@
 import { api, body } from './client.ts';
 import type { paths } from './schema.d.ts';
 
+type UsageQuery = NonNullable<paths['/v1/usage']['get']['parameters']['query']>;
 /** Calls of a bucket of time, by group. */
 export type UsageRow = paths['/v1/usage']['get']['responses'][200]['content']['application/json']['data'][number];
-export type UsageGroup = 'model' | 'key' | 'route';
 
-/** Sums of usage. */
-export interface UsageTotals {
-  requests: number;
-  prompt_tokens: number;
-  cached_tokens: number;
-  completion_tokens: number;
-  cost_micros: number;
-}
+/** What usage can be grouped by, and the days that can be shown. */
+export const USAGE_GROUPS = ['model', 'key', 'route'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+export const USAGE_DAYS = [7, 30, 90] as const;
+/** What a chart of usage shows. */
+export const MEASURES = ['requests', 'tokens', 'cost'] as const;
+export type Measure = (typeof MEASURES)[number];
+/** Keys that a chart compares. */
+export const MAX_COMPARED_KEYS = 4;
 
-const DAY_SECONDS = 86_400;
-/** Days by groups are few; a page has at most 100 rows. */
-const MAX_PAGES = 50;
+export const DAY_SECONDS = 86_400;
 
 /** The first second of the UTC day that is `days` - 1 days ago. */
 export function startOfPeriod(days: number): number {
@@ -24,33 +23,19 @@ export function startOfPeriod(days: number): number {
   return today - (days - 1) * DAY_SECONDS;
 }
 
-/** Reads the usage of the last days, by day and group. */
-export async function readUsage(days: number, group: UsageGroup): Promise<UsageRow[]> {
-  const rows: UsageRow[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const query = { start_time: startOfPeriod(days), bucket: 'day' as const, group_by: group, limit: 100, after };
-    const { data, has_more, last_id } = await body(api.GET('/v1/usage', { params: { query: query as never } }));
-    rows.push(...data);
-    if (!has_more || last_id === null) return rows;
-    after = last_id;
-  }
-  return rows;
-}
+/** Reads a page of usage of the last days. */
+export const readUsage = (days: number, query: UsageQuery) =>
+  body(api.GET('/v1/usage', { params: { query: { start_time: startOfPeriod(days), ...query } } }));
 
-/** Sums rows by a key, largest cost first. */
-export function sumBy<K>(rows: readonly UsageRow[], key: (row: UsageRow) => K): [K, UsageTotals][] {
-  const sums = new Map<K, UsageTotals>();
-  for (const row of rows) {
-    const sum = sums.get(key(row)) ?? {
-      requests: 0,
-      prompt_tokens: 0,
-      cached_tokens: 0,
-      completion_tokens: 0,
-      cost_micros: 0,
-    };
-    for (const field of Object.keys(sum) as (keyof UsageTotals)[]) sum[field] += row[field];
-    sums.set(key(row), sum);
-  }
-  return [...sums].sort(([, a], [, b]) => b.cost_micros - a.cost_micros || b.requests - a.requests);
+/** The usage of a period as CSV: rows by day and group. */
+export function csvLink(days: number, group: UsageGroup, keys: readonly string[]): string {
+  const query = new URLSearchParams({
+    format: 'csv',
+    bucket: 'day',
+    group_by: group,
+    start_time: String(startOfPeriod(days)),
+    limit: '10000',
+    ...(keys.length > 0 && { key_id: keys.join(',') }),
+  });
+  return `/v1/usage?${query}`;
 }

@@ -1,7 +1,8 @@
-import { Button, Center, Stack, Table } from '@mantine/core';
+import { Button, Center, Stack } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useMessages } from '../messages/index.tsx';
+import { type Column, DataTable } from './data-table.tsx';
 import { EmptyState, ErrorState, LoadingState } from './states.tsx';
 
 /** A page of a list of the API. */
@@ -16,13 +17,7 @@ export type ItemOf<Read extends (...args: never[]) => Promise<ListPage<unknown>>
   ReturnType<Read>
 >['data'][number];
 
-/** A column: its heading and the cell of an item. */
-export interface Column<T> {
-  heading: string;
-  cell(item: T): ReactNode;
-  /** Numbers are aligned at the end. */
-  isNumber?: boolean;
-}
+export type { Column } from './data-table.tsx';
 
 interface ResourceTableProps<T> {
   label: string;
@@ -60,31 +55,7 @@ export function ResourceTable<T>({
   if (items.length === 0) return typeof empty === 'string' ? <EmptyState text={empty} /> : empty;
   return (
     <Stack>
-      {/* The roles are named because the phone layout displays rows as blocks, which removes them in some browsers. */}
-      <Table.ScrollContainer minWidth={0}>
-        <Table verticalSpacing="sm" aria-label={label} role="table" className="resource-table">
-          <Table.Thead role="rowgroup">
-            <Table.Tr role="row">
-              {columns.map(({ heading, isNumber }) => (
-                <Table.Th key={heading} role="columnheader" ta={isNumber ? 'end' : undefined}>
-                  {heading}
-                </Table.Th>
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody role="rowgroup">
-            {items.map((item) => (
-              <Table.Tr key={rowKey(item)} role="row">
-                {columns.map(({ heading, cell, isNumber }) => (
-                  <Table.Td key={heading} role="cell" data-heading={heading} ta={isNumber ? 'end' : undefined}>
-                    {cell(item)}
-                  </Table.Td>
-                ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable label={label} items={items} columns={columns} rowKey={rowKey} />
       {query.hasNextPage && (
         <Center>
           <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

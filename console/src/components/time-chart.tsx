@@ -45,6 +45,7 @@ export function TimeChart({ label, times, series, format, isBars = false, isDays
           <Suspense fallback={<Skeleton height={230} />}>
             <TimePlot
               label={describe(label, series, format)}
+              timeLabel={common.time}
               times={times}
               series={series}
               format={format}
@@ -54,7 +55,9 @@ export function TimeChart({ label, times, series, format, isBars = false, isDays
             />
           </Suspense>
           <details>
-            <summary>{common.showTable}</summary>
+            <Text component="summary" size="sm" style={{ cursor: 'pointer' }}>
+              {common.showTable}
+            </Text>
             <ChartTable label={label} times={times} series={series} format={format} time={time} />
           </details>
         </>

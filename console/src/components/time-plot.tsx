@@ -14,13 +14,14 @@ const COLORS = {
 const DASHES = [[], [6, 4], [2, 3], [10, 4]];
 
 type PlotProps = Pick<TimeChartProps, 'label' | 'times' | 'series' | 'format' | 'isBars'> & {
+  timeLabel: string;
   /** Formats the time of a tick, and of a point. */
   tick(seconds: number): string;
   time(seconds: number): string;
 };
 
 /** The canvas of a `TimeChart`, in a file of its own because uPlot is loaded when a chart is shown. */
-export default function TimePlot({ label, times, series, format, isBars = false, tick, time }: PlotProps) {
+export default function TimePlot({ label, timeLabel, times, series, format, isBars = false, tick, time }: PlotProps) {
   const { ref: size, width } = useElementSize();
   const element = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
@@ -36,10 +37,10 @@ export default function TimePlot({ label, times, series, format, isBars = false,
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [
           { stroke: ink, grid: { show: false }, space: 80, values: (_plot, ticks) => ticks.map(tick) },
-          { stroke: ink, grid, size: 64, values: (_plot, ticks) => ticks.map(format) },
+          { stroke: ink, grid, size: 76, values: (_plot, ticks) => ticks.map(format) },
         ],
         series: [
-          { label: ' ', value: (_plot, value) => (value == null ? '' : time(value)) },
+          { label: timeLabel, value: (_plot, value) => (value == null ? '–' : time(value)) },
           ...series.map((one, index) =>
             plotSeries(one, index, { color: COLORS[scheme][index] ?? ink, format, isBars }),
           ),
@@ -49,7 +50,7 @@ export default function TimePlot({ label, times, series, format, isBars = false,
       element.current,
     );
     return () => chart.destroy();
-  }, [times, series, width, scheme, format, isBars, tick, time]);
+  }, [timeLabel, times, series, width, scheme, format, isBars, tick, time]);
   return (
     <div ref={size} style={{ minHeight: HEIGHT + 30 }}>
       <div ref={element} role="img" aria-label={label} />
@@ -58,7 +59,7 @@ export default function TimePlot({ label, times, series, format, isBars = false,
 }
 
 function plotSeries(
-  { label }: Series,
+  { label, values }: Series,
   index: number,
   { color, format, isBars }: { color: string; format(value: number): string; isBars: boolean },
 ): uPlot.Series {
@@ -73,6 +74,6 @@ function plotSeries(
     width: 2,
     dash: DASHES[index] ?? [],
     spanGaps: true,
-    points: { show: true, size: 5 },
+    points: { show: values.includes(null), size: 5 },
   };
 }

@@ -1,48 +1,70 @@
-import { Paper, SegmentedControl, Stack } from '@mantine/core';
+import { SegmentedControl, Stack } from '@mantine/core';
 import { useMemo, useState } from 'react';
-import { startOfPeriod, sumBy, type UsageRow } from '../api/usage.ts';
+import { DAY_SECONDS, MEASURES, type Measure, startOfPeriod, type UsageRow } from '../api/usage.ts';
 import { useMessages } from '../messages/index.tsx';
-import { DayChart } from './day-chart.tsx';
 import { useFormat } from './format.ts';
+import { TimeChart } from './time-chart.tsx';
 
-const DAY_SECONDS = 86_400;
-type Measure = 'requests' | 'tokens' | 'cost';
+interface UsageByDayProps {
+  rows: readonly UsageRow[];
+  days: number;
+  /** Ids of keys to compare; none: the sum of all. */
+  keys: readonly string[];
+  measure: Measure;
+  onMeasure(measure: Measure): void;
+}
 
-/** Requests, tokens or cost by day. */
-export function UsageChart({ rows, days }: { rows: readonly UsageRow[]; days: number }) {
-  const { usage } = useMessages();
-  const format = useFormat();
+const READ: Readonly<Record<Measure, (row: UsageRow) => number>> = {
+  requests: ({ requests }) => requests,
+  tokens: ({ prompt_tokens, completion_tokens }) => prompt_tokens + completion_tokens,
+  cost: ({ cost_micros }) => cost_micros,
+};
+
+const NO_KEYS: readonly string[] = [];
+
+/** Requests, tokens or cost of all rows by UTC day. */
+export function UsageChart({ rows, days }: Pick<UsageByDayProps, 'rows' | 'days'>) {
   const [measure, setMeasure] = useState<Measure>('requests');
-  const { times, values } = useMemo(() => {
-    const sums = new Map(sumBy(rows, (row) => row.start_time));
+  return <UsageByDay rows={rows} days={days} keys={NO_KEYS} measure={measure} onMeasure={setMeasure} />;
+}
+
+/** Requests, tokens or cost by UTC day: of all calls as bars, of compared keys as a line each. */
+export function UsageByDay({ rows, days, keys, measure, onMeasure }: UsageByDayProps) {
+  const { usage, overview } = useMessages();
+  const format = useFormat();
+  const labels = { requests: usage.requests, tokens: overview.tokens, cost: usage.cost };
+  const label = labels[measure];
+  const { times, series } = useMemo(() => {
     const start = startOfPeriod(days);
-    const all = Array.from({ length: days }, (_, day) => start + day * DAY_SECONDS);
-    const value = (time: number): number => {
-      const sum = sums.get(time);
-      if (sum === undefined) return 0;
-      const tokens = sum.prompt_tokens + sum.completion_tokens;
-      return { requests: sum.requests, tokens, cost: sum.cost_micros }[measure];
+    const starts = Array.from({ length: days }, (_, day) => start + day * DAY_SECONDS);
+    const line = (name: string, selected: readonly UsageRow[]) => {
+      const byTime = new Map<number, number>();
+      for (const row of selected) byTime.set(row.start_time, (byTime.get(row.start_time) ?? 0) + READ[measure](row));
+      return { label: name, values: starts.map((time) => byTime.get(time) ?? 0) };
     };
-    return { times: all, values: all.map(value) };
-  }, [rows, days, measure]);
-  const labels = { requests: usage.requests, tokens: 'Tokens', cost: usage.cost };
+    const compared = keys.map((id) => {
+      const ofKey = rows.filter((row) => row.key_id === id);
+      return line(ofKey[0]?.key_name ?? id, ofKey);
+    });
+    return { times: starts, series: compared.length > 0 ? compared : [line(label, rows)] };
+  }, [rows, days, keys, measure, label]);
   return (
-    <Paper withBorder p="md">
-      <Stack gap="sm">
-        <SegmentedControl
-          aria-label={usage.title}
-          w="fit-content"
-          data={(['requests', 'tokens', 'cost'] as const).map((each) => ({ value: each, label: labels[each] }))}
-          value={measure}
-          onChange={(value) => setMeasure(value as Measure)}
-        />
-        <DayChart
-          label={`${labels[measure]} ${usage.perDay}`}
-          times={times}
-          values={values}
-          format={measure === 'cost' ? format.money : format.number}
-        />
-      </Stack>
-    </Paper>
+    <Stack gap="sm">
+      <SegmentedControl
+        aria-label={usage.measure}
+        w="fit-content"
+        data={MEASURES.map((value) => ({ value, label: labels[value] }))}
+        value={measure}
+        onChange={(value) => onMeasure(value as Measure)}
+      />
+      <TimeChart
+        label={`${label} ${usage.perDay}`}
+        times={times}
+        series={series}
+        format={measure === 'cost' ? format.money : format.compact}
+        isBars={keys.length === 0}
+        isDays
+      />
+    </Stack>
   );
 }

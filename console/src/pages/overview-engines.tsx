@@ -1,5 +1,6 @@
-import { Stack, Table, Text, Title } from '@mantine/core';
+import { Stack, Text, Title } from '@mantine/core';
 import { type EngineStatus, useEngines } from '../api/engines.ts';
+import { DataTable } from '../components/data-table.tsx';
 import { useFormat } from '../components/format.ts';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
@@ -21,44 +22,38 @@ export function EngineHealth() {
   );
 }
 
-/** A table of engines. */
 function EngineTable({ engines }: { engines: readonly EngineStatus[] }) {
   const { overview, models, common } = useMessages();
   const format = useFormat();
   return (
-    <Table.ScrollContainer minWidth={720} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-      <Table aria-label={overview.engines} verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            {[models.engine, common.status, overview.serves].map((heading) => (
-              <Table.Th key={heading}>{heading}</Table.Th>
-            ))}
-            <Table.Th ta="end">{overview.slots}</Table.Th>
-            <Table.Th ta="end">{overview.memory}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {engines.map((engine) => (
-            <Table.Tr key={`${engine.engine} ${engine.name} ${engine.models.join()}`}>
-              <Table.Td>
-                <Text size="sm" fw={500}>
-                  {engine.name}
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {engine.engine}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <EngineState engine={engine} />
-              </Table.Td>
-              <Table.Td>{engine.models.join(', ')}</Table.Td>
-              <Table.Td ta="end">{slotText(engine, overview)}</Table.Td>
-              <Table.Td ta="end">{engine.memory_bytes === null ? '–' : format.bytes(engine.memory_bytes)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      label={overview.engines}
+      items={engines}
+      rowKey={(engine) => `${engine.engine} ${engine.name} ${engine.models.join()}`}
+      columns={[
+        {
+          heading: models.engine,
+          cell: ({ name, engine }) => (
+            <div>
+              <Text size="sm" fw={500}>
+                {name}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {engine}
+              </Text>
+            </div>
+          ),
+        },
+        { heading: common.status, cell: (engine) => <EngineState engine={engine} /> },
+        { heading: overview.serves, cell: (engine) => engine.models.join(', ') },
+        { heading: overview.slots, cell: (engine) => slotText(engine, overview), isNumber: true },
+        {
+          heading: overview.memory,
+          cell: ({ memory_bytes }) => (memory_bytes === null ? '–' : format.bytes(memory_bytes)),
+          isNumber: true,
+        },
+      ]}
+    />
   );
 }
 

@@ -1,109 +1,124 @@
-import { Anchor, Group, Select, Table } from '@mantine/core';
+import { Button, Group, MultiSelect, Select, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
-import { readUsage, startOfPeriod, sumBy, type UsageGroup, type UsageRow, type UsageTotals } from '../api/usage.ts';
+import { csvLink, MAX_COMPARED_KEYS, readUsage, USAGE_DAYS, USAGE_GROUPS, type UsageGroup } from '../api/usage.ts';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
+import { Stat } from '../components/stat.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../components/states.tsx';
-import { UsageChart } from '../components/usage-chart.tsx';
+import { UsageByDay } from '../components/usage-chart.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
+import { type UsageSearch, useUsageQuery } from './usage-search.ts';
+import { UsageTable } from './usage-table.tsx';
 
-const PERIODS = [7, 30, 90] as const;
+const route = getRouteApi('/shell/usage');
+/** Keys to choose from: those with the highest cost. */
+const MAX_LISTED_KEYS = 1_000;
 
 /** Usage by day and by model, key or route. */
 export function UsagePage() {
   const { usage } = useMessages();
-  const { organization } = useSession();
-  const [days, setDays] = useState<number>(30);
-  const [group, setGroup] = useState<UsageGroup>('model');
-  const query = useQuery({ queryKey: ['usage', organization.id, days, group], queryFn: () => readUsage(days, group) });
-  const csv = `/v1/usage?format=csv&bucket=day&group_by=${group}&start_time=${startOfPeriod(days)}`;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useUsageQuery(search);
+  const change = (next: Partial<UsageSearch>) =>
+    void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true });
+  const { days, group, keys } = query;
   return (
     <Page
       title={usage.title}
       intro={usage.intro}
       action={
-        <Anchor href={csv} download="usage.csv">
+        <Button component="a" variant="default" href={csvLink(days, group, keys)} download="usage.csv">
           {usage.csv}
-        </Anchor>
+        </Button>
       }
     >
-      <Group>
+      <Group align="flex-end">
         <Select
-          aria-label={fill(usage.days, { days: '' })}
+          label={usage.period}
           allowDeselect={false}
-          data={PERIODS.map((value) => ({ value: String(value), label: fill(usage.days, { days: value }) }))}
+          data={USAGE_DAYS.map((value) => ({ value: String(value), label: fill(usage.days, { days: value }) }))}
           value={String(days)}
-          onChange={(value) => value !== null && setDays(Number(value))}
+          onChange={(value) => value !== null && change({ days: Number(value) })}
         />
         <Select
-          aria-label={usage.groupBy}
+          label={usage.groupBy}
           allowDeselect={false}
-          data={(['model', 'key', 'route'] as const).map((value) => ({ value, label: usage[value] }))}
+          data={USAGE_GROUPS.map((value) => ({ value, label: usage[value] }))}
           value={group}
-          onChange={(value) => value !== null && setGroup(value as UsageGroup)}
+          onChange={(value) => value !== null && change({ group: value as UsageGroup })}
         />
+        <KeySelect days={days} value={keys} onChange={(next) => change({ keys: next.join(',') || undefined })} />
       </Group>
-      {query.isPending && <LoadingState />}
-      {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess &&
-        (query.data.length === 0 ? (
-          <EmptyState text={usage.empty} />
-        ) : (
-          <>
-            <UsageChart rows={query.data} days={days} />
-            <UsageTable rows={query.data} group={group} />
-          </>
-        ))}
+      <UsageFigures query={query} onMeasure={(measure) => change({ measure })} />
     </Page>
   );
 }
 
-/** Sums of rows by group. */
-export function UsageTable({ rows, group }: { rows: readonly UsageRow[]; group: UsageGroup }) {
+interface KeySelectProps {
+  days: number;
+  value: string[];
+  onChange(keys: string[]): void;
+}
+
+/** Chooses keys with calls in the period, by name. */
+function KeySelect({ days, value, onChange }: KeySelectProps) {
   const { usage } = useMessages();
-  const name = (row: UsageRow) => ({ model: row.model, key: row.key_id, route: row.route })[group] ?? '–';
-  const headings = [usage.requests, usage.promptTokens, usage.cachedTokens, usage.completionTokens, usage.cost];
+  const { organization } = useSession();
+  const keys = useQuery({
+    queryKey: ['usage-keys', organization.id, days],
+    queryFn: () => readUsage(days, { bucket: 'total', group_by: 'key', limit: MAX_LISTED_KEYS }),
+  });
+  const named = new Map((keys.data?.data ?? []).map((row) => [row.key_id ?? '', row.key_name ?? row.key_id ?? '']));
+  const data = [...new Set([...named.keys(), ...value])].map((id) => ({ value: id, label: named.get(id) ?? id }));
   return (
-    <Table.ScrollContainer minWidth={640}>
-      <Table aria-label={usage.title}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{usage[group]}</Table.Th>
-            {headings.map((heading) => (
-              <Table.Th key={heading} ta="end">
-                {heading}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sumBy(rows, name).map(([key, sum]) => (
-            <SumRow key={key} label={key} sum={sum} />
-          ))}
-          {sumBy(rows, () => usage.total).map(([key, sum]) => (
-            <SumRow key="total" label={key} sum={sum} isTotal />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <MultiSelect
+      label={usage.compareKeys}
+      {...(value.length === 0 && { placeholder: usage.allKeys })}
+      searchable
+      clearable
+      limit={100}
+      maxValues={MAX_COMPARED_KEYS}
+      miw={240}
+      data={data}
+      value={value}
+      onChange={onChange}
+    />
   );
 }
 
-function SumRow({ label, sum, isTotal = false }: { label: string; sum: UsageTotals; isTotal?: boolean }) {
+interface UsageFiguresProps {
+  query: ReturnType<typeof useUsageQuery>;
+  onMeasure(measure: UsageSearch['measure']): void;
+}
+
+function UsageFigures({ query, onMeasure }: UsageFiguresProps) {
+  const { usage } = useMessages();
   const format = useFormat();
-  const counts = [sum.requests, sum.prompt_tokens, sum.cached_tokens, sum.completion_tokens];
+  const { organization } = useSession();
+  const { days, group, keys, measure, filter } = query;
+  const byDay = useQuery({
+    queryKey: ['usage', organization.id, days, keys],
+    queryFn: () => readUsage(days, { bucket: 'day', ...filter, ...(keys.length > 0 && { group_by: 'key' }) }),
+  });
+  if (byDay.isPending) return <LoadingState />;
+  if (byDay.isError) return <ErrorState error={byDay.error} onRetry={() => void byDay.refetch()} />;
+  const rows = byDay.data.data;
+  if (rows.length === 0) return <EmptyState text={usage.empty} />;
+  const sum = (field: 'requests' | 'prompt_tokens' | 'completion_tokens' | 'cost_micros') =>
+    rows.reduce((total, row) => total + row[field], 0);
   return (
-    <Table.Tr fw={isTotal ? 650 : undefined}>
-      <Table.Td>{label}</Table.Td>
-      {counts.map((count, column) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the columns are fixed.
-        <Table.Td key={column} ta="end">
-          {format.number(count)}
-        </Table.Td>
-      ))}
-      <Table.Td ta="end">{format.money(sum.cost_micros)}</Table.Td>
-    </Table.Tr>
+    <>
+      <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
+        <Stat label={usage.requests} value={format.number(sum('requests'))} />
+        <Stat label={usage.promptTokens} value={format.number(sum('prompt_tokens'))} />
+        <Stat label={usage.completionTokens} value={format.number(sum('completion_tokens'))} />
+        <Stat label={usage.cost} value={format.money(sum('cost_micros'))} />
+      </SimpleGrid>
+      <UsageByDay rows={rows} days={days} keys={keys} measure={measure} onMeasure={onMeasure} />
+      <UsageTable days={days} group={group} filter={filter} />
+    </>
   );
 }

@@ -5,16 +5,38 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import type { AuditEvent } from '../../audit/schema.ts';
+import { loadConfig } from '../../config.ts';
+import { SETTINGS, type Setting } from '../../config-settings.ts';
 import { listOf } from '../../db/page.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { StoredBindings } from '../../models/bindings/store.ts';
 import type { AdminDeps } from '../admin-deps.ts';
+import { Configuration } from '../configuration/schema.ts';
+import { viewConfiguration } from '../configuration/view-configuration.ts';
 import { listEngines } from './list-engines.ts';
 import { bindModel } from './manage-models.ts';
 import { BoundModel, EngineStatusList } from './schema.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'quire-models-'));
 after(() => rmSync(dataDir, { recursive: true }));
+const SECRET = 'sEcr3t';
+/** Every setting that is marked secret, and every URL with a user and a password. */
+const SECRETS = {
+  ...Object.fromEntries(
+    Object.values<Setting>(SETTINGS).flatMap(({ env, secret }) => (secret === true ? [[env, `${SECRET}-${env}`]] : [])),
+  ),
+  QUIRE_DATABASE_URL: `postgres://me:${SECRET}@db/quire`,
+  QUIRE_BOOTSTRAP_API_KEY: `quire-sk-${SECRET}-0123456789`,
+  QUIRE_SECRETS_KEY: `${SECRET}-0123456789-0123456789-0123456789`,
+  QUIRE_UPSTREAM_URL: `http://me:${SECRET}@gpu/v1?token=${SECRET},http://other/v1`,
+  QUIRE_BLOBS_URL: `s3://bucket/a?region=x&endpoint=http%3A%2F%2Fme%3A${SECRET}%40minio&secret=${SECRET}`,
+  QUIRE_HUB_URL: `https://${SECRET}@hub.example`,
+  HTTPS_PROXY: `http://me:${SECRET}@proxy`,
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector',
+  OTEL_EXPORTER_OTLP_HEADERS: `authorization=${SECRET}`,
+};
+const binding = { base_urls: [`http://me:${SECRET}@gpu`], api_key: SECRET };
+const configuration = { ...loadConfig(SECRETS), models: { own: binding } };
 const api = useApi({ config: { dataDir } });
 const bind = (id: string, body: object) =>
   api.send('PUT', `/v1/admin/models/${encodeURIComponent(id)}/binding`, { body });
@@ -75,6 +97,7 @@ describe('/v1/admin/models', () => {
     const routes: [string, string][] = [
       ['GET', '/v1/admin/models'],
       ['GET', '/v1/admin/engines'],
+      ['GET', '/v1/admin/configuration'],
       ['PUT', '/v1/admin/models/general-8b/binding'],
       ['DELETE', '/v1/admin/model-files/a'],
     ];
@@ -134,5 +157,27 @@ describe('GET /v1/admin/engines', () => {
         last_error: { message: 'It is gone.', created_at: 1_700_000_000 },
       },
     ]);
+  });
+});
+
+describe('GET /v1/admin/configuration', () => {
+  it('shows every setting with its origin', async () => {
+    const { status, json } = await api.send('GET', '/v1/admin/configuration');
+    assert.equal(status, 200);
+    assertSchema(Configuration, json);
+    assert.equal(json.settings.length, Object.keys(SETTINGS).length);
+    const port = json.settings.find(({ variable }: { variable: string }) => variable === 'QUIRE_PORT');
+    assert.deepEqual([port.value, port.default, port.origin, port.line], [8080, 8080, 'default', null]);
+  });
+
+  it('shows no secret and no password of a URL', () => {
+    const view = viewConfiguration(configuration);
+    assert.ok(!JSON.stringify(view).includes(SECRET));
+    const value = (variable: string) => view.settings.find((setting) => setting.variable === variable)?.value;
+    for (const { variable, secret, origin } of view.settings) {
+      if (secret) assert.deepEqual([variable, value(variable), origin], [variable, '***', 'environment']);
+    }
+    assert.deepEqual(value('QUIRE_UPSTREAM_URL'), ['http://***:***@gpu/v1?token=***', 'http://other/v1']);
+    assert.deepEqual([view.models[0]?.base_urls, view.models[0]?.has_api_key], [['http://***:***@gpu/'], true]);
   });
 });

@@ -3,6 +3,7 @@ import { audit } from './audit.ts';
 import { batches } from './batches.ts';
 import { cache } from './cache.ts';
 import { common } from './common.ts';
+import { configuration } from './configuration.ts';
 import { files } from './files.ts';
 import { guardrails } from './guardrails.ts';
 import { join } from './join.ts';
@@ -39,6 +40,7 @@ export const de: Messages = {
   usage,
   overview,
   cache,
+  configuration,
   audit,
   settings,
   playground,

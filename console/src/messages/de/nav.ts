@@ -26,4 +26,5 @@ export const nav: Messages['nav'] = {
   signOutEverywhere: 'Überall abmelden',
   theme: 'Zwischen hell und dunkel wechseln',
   switchOrganization: 'Organisation',
+  configuration: 'Konfiguration',
 };

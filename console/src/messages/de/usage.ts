@@ -15,7 +15,11 @@ export const usage: Messages['usage'] = {
   cost: 'Kosten',
   csv: 'CSV herunterladen',
   empty: 'Keine Aufrufe in diesem Zeitraum.',
-  total: 'Summe',
   allModels: 'Alle Modelle',
   perDay: 'pro Tag',
+  period: 'Zeitraum',
+  measure: 'Anzeigen',
+  compareKeys: 'Schlüssel vergleichen',
+  allKeys: 'Alle Schlüssel',
+  deletedKey: '{id} (gelöscht)',
 };

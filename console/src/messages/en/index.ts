@@ -2,6 +2,7 @@ import { audit } from './audit.ts';
 import { batches } from './batches.ts';
 import { cache } from './cache.ts';
 import { common } from './common.ts';
+import { configuration } from './configuration.ts';
 import { files } from './files.ts';
 import { guardrails } from './guardrails.ts';
 import { join } from './join.ts';
@@ -38,6 +39,7 @@ export const en = {
   usage,
   overview,
   cache,
+  configuration,
   audit,
   settings,
   playground,

@@ -24,4 +24,5 @@ export const nav = {
   signOutEverywhere: 'Sign out everywhere',
   theme: 'Switch between light and dark',
   switchOrganization: 'Organization',
+  configuration: 'Configuration',
 };

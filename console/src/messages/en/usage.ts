@@ -13,7 +13,11 @@ export const usage = {
   cost: 'Cost',
   csv: 'Download CSV',
   empty: 'No calls in this period.',
-  total: 'Total',
   allModels: 'All models',
   perDay: 'per day',
+  period: 'Period',
+  measure: 'Show',
+  compareKeys: 'Compare keys',
+  allKeys: 'All keys',
+  deletedKey: '{id} (deleted)',
 };

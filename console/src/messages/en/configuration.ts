@@ -1,0 +1,26 @@
+export const configuration = {
+  title: 'Configuration',
+  intro:
+    'Settings of this instance that are in force, and where each value comes from. They are changed in the configuration file or the environment.',
+  file: 'Configuration file: {path}',
+  noFile: 'There is no configuration file: values come from the environment and the defaults.',
+  limits: 'Limits and retention',
+  others: 'All other settings',
+  models: 'Models of the configuration file',
+  setting: 'Setting',
+  value: 'Value',
+  origin: 'Origin',
+  unset: 'not set',
+  hidden: 'set, not shown',
+  origins: {
+    default: 'default',
+    file: '{file}, line {line}',
+    environment: '{variable}',
+    'command line': 'command line',
+  },
+  defaultValue: 'Default: {value}',
+  unknown: 'These variables are unknown and ignored: {names}',
+  binding: 'Binding',
+  apiKey: 'API key is set',
+  noneFound: 'No setting matches.',
+};
