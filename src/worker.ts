@@ -84,11 +84,11 @@ export interface Worker {
 }
 
 /** Starts the jobs and tasks. */
-export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null): Promise<Worker> {
   const ingestion = startIngestion(deps);
   const jobs = declareJobs(deps, ingestion);
   await deps.jobs.define(jobs.map(({ kind }) => kind));
-  for (const { work } of jobs) work(deps.jobs);
+  for (const { work } of jobs) work(deps.jobs, telemetry);
   const stopping = new AbortController();
   const tasks = declareTasks(deps, stopping.signal).map(({ name, everyMs, run }) =>
     runPeriodically(everyMs, name, run, deps.logger),
@@ -106,7 +106,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 /** A job kind with its handler. */
 interface Job {
   kind: JobKind<object>;
-  work(queue: JobQueue): void;
+  work(queue: JobQueue, telemetry: JobTracer | null): void;
+}
+
+/** Traces a run of a job. */
+interface JobTracer {
+  traceJob(name: string, run: () => Promise<void>): Promise<void>;
 }
 
 interface Task {
@@ -116,5 +121,8 @@ interface Task {
 }
 
 function job<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): Job {
-  return { kind, work: (queue) => queue.work(kind, handler) };
+  const traced = (telemetry: JobTracer): JobHandler<Data> => {
+    return (data, signal) => telemetry.traceJob(kind.name, () => handler(data, signal));
+  };
+  return { kind, work: (queue, telemetry) => queue.work(kind, telemetry === null ? handler : traced(telemetry)) };
 }

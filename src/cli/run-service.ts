@@ -96,7 +96,7 @@ async function startService(starting: StartingService): Promise<Booted> {
   const initialPull = await startInitialPull(started, starting);
   await lifecycle.start(
     'worker',
-    () => startWorker(deps),
+    () => startWorker(deps, started.telemetry),
     (worker) => worker.stop(),
   );
   const { limiter, promptCache, telemetry } = started;

@@ -31,10 +31,10 @@ export async function runWorker(): Promise<void> {
       () => holdDataFolder(config.dataDir, logger),
       (held) => held.close(),
     );
-    const { deps } = await boot(config, logger, lifecycle, 'worker');
+    const { deps, telemetry } = await boot(config, logger, lifecycle, 'worker');
     await lifecycle.start(
       'worker',
-      () => startWorker(deps),
+      () => startWorker(deps, telemetry),
       (worker) => worker.stop(),
     );
     console.log('The Quire worker is ready.');

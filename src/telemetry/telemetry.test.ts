@@ -4,6 +4,7 @@ import { Histogram, Registry } from 'prom-client';
 import { startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
 import { useApi } from '../../test/harness.ts';
 import { createLogger } from '../lib/logger.ts';
+import { traceHeaders } from '../lib/trace-headers.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { Telemetry } from './telemetry.ts';
 
@@ -45,17 +46,23 @@ describe('Telemetry', () => {
       const settings = { endpoint, headers: { 'x-token': 't' }, serviceName: 'quire-test', metricIntervalMs: 60_000 };
       telemetry = new Telemetry(settings, { version: '1', metrics: registry, logger: createLogger('silent') });
       telemetry.traceRequests(app);
+      app.get('/v1/trace-headers', async () => traceHeaders());
     },
   });
 
-  it('exports a request with its model call in the trace of the caller, and metrics, without prompts', async () => {
+  it('exports requests, model calls and jobs in their traces, and metrics, without prompts', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'a secret prompt' }] };
     const { status } = await api.send('POST', '/v1/chat/completions', { body, headers: { traceparent } });
     assert.equal(status, 200);
     telemetry.traceCall(CALL);
     const unsampled = { traceparent: traceparent.replace(/01$/, '00') };
-    await api.send('GET', '/v1/models', { headers: unsampled });
+    const inside = await api.send('GET', '/v1/trace-headers', { headers: unsampled });
+    assert.match(inside.json.traceparent, /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-00$/);
+    await telemetry.traceJob('run-batch', async () => {
+      assert.match(traceHeaders()['traceparent'] ?? '', /-01$/);
+      telemetry.traceCall({ ...CALL, requestId: 'line-1' });
+    });
     await telemetry.close();
     const sent = JSON.stringify(collector.requests.map((request) => request.body));
     assert.ok(!sent.includes('secret prompt') && !sent.includes(api.key));
@@ -65,13 +72,24 @@ describe('Telemetry', () => {
     const spans = exported.resourceSpans[0]?.scopeSpans[0]?.spans as Span[];
     assert.deepEqual(
       spans.map(({ name }) => name),
-      ['POST /v1/chat/completions', 'chat general-8b'],
+      ['POST /v1/chat/completions', 'chat general-8b', 'chat general-8b', 'process run-batch'],
     );
-    const call = Object.fromEntries(spans[1]?.attributes.map(({ key, value }) => [key, value]) ?? []);
-    assert.deepEqual(call['gen_ai.usage.input_tokens'], { intValue: '7' });
-    assert.deepEqual(call['gen_ai.response.finish_reasons'], { arrayValue: { values: [{ stringValue: 'stop' }] } });
-    assert.deepEqual([spans[0]?.traceId, spans[0]?.parentSpanId], traceparent.split('-').slice(1, 3));
-    const metrics = collector.requests.find(({ path }) => path === '/v1/metrics');
-    assert.match(JSON.stringify(metrics?.body), /"quire_test_seconds".*"bucketCounts":\["1","0","1"\]/);
+    const [request, call, line, job] = spans;
+    const attributes = Object.fromEntries(call?.attributes.map(({ key, value }) => [key, value]) ?? []);
+    assert.deepEqual(attributes['gen_ai.usage.input_tokens'], { intValue: 7 });
+    assert.deepEqual(attributes['gen_ai.response.finish_reasons'], {
+      arrayValue: { values: [{ stringValue: 'stop' }] },
+    });
+    assert.deepEqual([request?.traceId, request?.parentSpanId], traceparent.split('-').slice(1, 3));
+    assert.deepEqual([line?.traceId, line?.parentSpanId], [job?.traceId, job?.spanId]);
+    const metrics = JSON.stringify(collector.requests.find(({ path }) => path === '/v1/metrics')?.body);
+    assert.match(metrics, /"quire_test_seconds".*"bucketCounts":\[1,0,1\]/);
+    for (const name of [
+      'http.server.request.duration',
+      'gen_ai.server.request.duration',
+      'gen_ai.client.token.usage',
+    ]) {
+      assert.ok(metrics.includes(`"name":"${name}"`), name);
+    }
   });
 });

@@ -1,22 +1,29 @@
-import { randomBytes } from 'node:crypto';
-import type { Registry } from 'prom-client';
+import {
+  type Attributes,
+  type Context,
+  context,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { App } from '../http/app.ts';
-import type { Logger } from '../lib/logger.ts';
+import { type TraceHeaders, traceHeaders, withTraceHeaders } from '../lib/trace-headers.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
-import { attributes, OtlpClient, type OtlpSettings } from './otlp-client.ts';
-import { readOtlpMetrics } from './otlp-metrics.ts';
+import { type ExportedParts, type OtlpSettings, startTelemetrySdk, type TelemetrySdk } from './exporter.ts';
+import { Instruments } from './instruments.ts';
 
-/** Place of a request in its trace. */
-interface TraceContext {
-  traceId: string;
-  spanId: string;
-  parentSpanId: string | null;
+/** A request in flight. */
+interface TracedRequest {
+  span: Span;
   startedAtMs: number;
 }
 
-/** W3C Trace Context, version 00: trace id, id of the caller's span, flags. */
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
-const SAMPLED = 1;
 /** Requests of probes, which would fill the trace store. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
@@ -28,95 +35,120 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   '/v1/embeddings': 'embeddings',
 };
 
-/** Traces of requests and model calls, and the metrics of the process, exported over OTLP. */
-export class Telemetry {
-  readonly #client: OtlpClient;
-  /** Traces of requests in flight, by request id. */
-  readonly #contexts = new Map<string, TraceContext>();
+const propagator = new W3CTraceContextPropagator();
 
-  constructor(
-    settings: OtlpSettings,
-    { version, metrics, logger }: { version: string; metrics: Registry; logger: Logger },
-  ) {
-    const startedAtMs = Date.now();
-    const readMetrics = () => readOtlpMetrics(metrics, startedAtMs, Date.now());
-    this.#client = new OtlpClient(settings, version, logger, readMetrics);
+/**
+ * Traces of requests, model calls and jobs, and their metrics, by the semantic conventions of OpenTelemetry for HTTP, GenAI and
+ * messaging. Nothing exported has a prompt, an answer or a key.
+ */
+export class Telemetry {
+  readonly #sdk: TelemetrySdk;
+  readonly #tracer: Tracer;
+  readonly #instruments: Instruments;
+  /** Requests in flight by id: a streamed answer leaves the asynchronous context of its request. */
+  readonly #requests = new Map<string, TracedRequest>();
+
+  constructor(settings: OtlpSettings, parts: ExportedParts) {
+    this.#sdk = startTelemetrySdk(settings, parts);
+    this.#tracer = this.#sdk.traces.getTracer('quire', parts.version);
+    this.#instruments = new Instruments(this.#sdk.meters.getMeter('quire', parts.version));
   }
 
-  /** Adds a server span for each request; the `traceparent` of the caller is its parent. */
+  /** Adds a server span for each request; the `traceparent` of the caller is its parent and decides whether it is sampled. */
   traceRequests(app: App): void {
     app.addHook('onRequest', (request, _reply, done) => {
-      const context = startContext(request.headers['traceparent']);
-      if (context !== null && !UNTRACED.has(request.routeOptions.url ?? '')) this.#contexts.set(request.id, context);
-      done();
+      const route = request.routeOptions.url;
+      if (UNTRACED.has(route ?? '')) return done();
+      const caller = propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
+      const attributes = {
+        'http.request.method': request.method,
+        'url.path': request.url.split('?')[0] ?? '',
+        'url.scheme': request.protocol,
+        'quire.request.id': request.id,
+        ...(route !== undefined && { 'http.route': route }),
+      };
+      const name = route === undefined ? request.method : `${request.method} ${route}`;
+      const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, caller);
+      this.#requests.set(request.id, { span, startedAtMs: performance.now() });
+      withTraceHeaders(headersOf(trace.setSpan(caller, span)), done);
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const context = this.#contexts.get(request.id);
-      this.#contexts.delete(request.id);
-      if (context === undefined) return done();
-      const { method, routeOptions } = request;
-      const { statusCode } = reply;
-      this.#client.addSpan({
-        traceId: context.traceId,
-        spanId: context.spanId,
-        ...(context.parentSpanId !== null && { parentSpanId: context.parentSpanId }),
-        name: `${method} ${routeOptions.url ?? ''}`.trim(),
-        kind: 2,
-        startTimeUnixNano: nanoseconds(context.startedAtMs),
-        endTimeUnixNano: nanoseconds(Date.now()),
-        attributes: attributes({
-          'http.request.method': method,
-          'http.route': routeOptions.url,
-          'http.response.status_code': statusCode,
-          'quire.request.id': request.id,
-        }),
-        status: { code: statusCode >= 500 ? 2 : 0 },
-      });
+      const traced = this.#requests.get(request.id);
+      this.#requests.delete(request.id);
+      if (traced === undefined) return done();
+      const { span, startedAtMs } = traced;
+      const status = reply.statusCode;
+      const outcome: Attributes = {
+        'http.response.status_code': status,
+        ...(status >= 500 && { 'error.type': String(status) }),
+      };
+      span.setAttributes(outcome);
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+      const { method, protocol, routeOptions } = request;
+      const attributes = { 'http.request.method': method, 'url.scheme': protocol, ...outcome };
+      const route = routeOptions.url === undefined ? {} : { 'http.route': routeOptions.url };
+      this.#instruments.recordRequest((performance.now() - startedAtMs) / 1000, { ...attributes, ...route });
       done();
     });
   }
 
-  /** Adds a span for a model call, by the semantic conventions for GenAI. Has no prompt, answer or key. */
+  /** Adds the span and the measurements of a model call that has ended. */
   traceCall(record: UsageRecord): void {
-    const context = this.#contexts.get(record.requestId);
+    const request = this.#requests.get(record.requestId);
+    const parent = request === undefined ? currentContext() : trace.setSpan(ROOT_CONTEXT, request.span);
     const operation = OPERATIONS[record.endpoint] ?? record.endpoint.split('/').at(-1) ?? '';
-    const endedAtMs = Date.now();
-    this.#client.addSpan({
-      traceId: context?.traceId ?? randomHex(16),
-      spanId: randomHex(8),
-      ...(context !== undefined && { parentSpanId: context.spanId }),
-      name: `${operation} ${record.model}`,
-      kind: 1,
-      startTimeUnixNano: nanoseconds(endedAtMs - record.durationMs),
-      endTimeUnixNano: nanoseconds(endedAtMs),
-      attributes: attributes({
-        'gen_ai.operation.name': operation,
-        'gen_ai.provider.name': 'quire',
-        'gen_ai.request.model': record.model,
-        'gen_ai.usage.input_tokens': record.promptTokens,
-        'gen_ai.usage.output_tokens': record.completionTokens,
-        'gen_ai.usage.cache_read.input_tokens': record.cachedTokens,
-        'gen_ai.response.finish_reasons': record.finishReason === null ? undefined : [record.finishReason],
-        'error.type': record.outcome === 'failed' ? 'failed' : undefined,
-        'quire.outcome': record.outcome,
-        'quire.queue_ms': record.queueMs,
-      }),
-      status: { code: record.outcome === 'failed' ? 2 : 0 },
-    });
+    const endTime = Date.now();
+    const hasFailed = record.outcome === 'failed';
+    const call: Attributes = {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': 'quire',
+      'gen_ai.request.model': record.model,
+      // The class of an error is not recorded; `_OTHER` is the value for that.
+      ...(hasFailed && { 'error.type': '_OTHER' }),
+    };
+    const attributes: Attributes = {
+      ...call,
+      'gen_ai.usage.input_tokens': record.promptTokens,
+      'gen_ai.usage.output_tokens': record.completionTokens,
+      'gen_ai.usage.cache_read.input_tokens': record.cachedTokens,
+      ...(record.finishReason !== null && { 'gen_ai.response.finish_reasons': [record.finishReason] }),
+      'quire.outcome': record.outcome,
+      'quire.queue_ms': record.queueMs,
+    };
+    const startTime = endTime - record.durationMs;
+    const span = this.#tracer.startSpan(`${operation} ${record.model}`, { startTime, attributes }, parent);
+    if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(endTime);
+    this.#instruments.recordCall(record, call);
   }
 
-  /** Exports the spans that are still buffered. */
+  /** Runs a job in a trace of its own, whose model calls are its children. */
+  async traceJob(name: string, run: () => Promise<void>): Promise<void> {
+    const attributes = { 'messaging.operation.type': 'process', 'messaging.destination.name': name };
+    const span = this.#tracer.startSpan(`process ${name}`, { kind: SpanKind.CONSUMER, attributes, root: true });
+    try {
+      await withTraceHeaders(headersOf(trace.setSpan(ROOT_CONTEXT, span)), run);
+    } catch (error) {
+      span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER');
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** Exports the data that is still buffered, for a bounded time. */
   close(): Promise<void> {
-    return this.#client.close();
+    return this.#sdk.close();
   }
 }
 
-/** Null when the caller does not want the request to be traced. */
-function startContext(traceparent: string | string[] | undefined): TraceContext | null {
-  const [, traceId, parentSpanId = null, flags = '01'] = TRACEPARENT.exec(String(traceparent ?? '')) ?? [];
-  if ((Number.parseInt(flags, 16) & SAMPLED) === 0) return null;
-  return { traceId: traceId ?? randomHex(16), spanId: randomHex(8), parentSpanId, startedAtMs: Date.now() };
+function headersOf(traced: Context): TraceHeaders {
+  const headers: Record<string, string> = {};
+  propagator.inject(traced, headers, defaultTextMapSetter);
+  return headers;
 }
 
-const randomHex = (bytes: number): string => randomBytes(bytes).toString('hex');
-const nanoseconds = (ms: number): string => `${Math.round(ms)}000000`;
+/** The context of the job or request that runs now. */
+const currentContext = (): Context => propagator.extract(context.active(), traceHeaders(), defaultTextMapGetter);

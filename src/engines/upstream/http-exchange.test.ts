@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Dispatcher } from 'undici';
+import { withTraceHeaders } from '../../lib/trace-headers.ts';
 import { Exchange, HttpExchangeError } from './http-exchange.ts';
 
 const MIB = 1024 * 1024;
@@ -39,6 +40,18 @@ const isFault = (kind: HttpExchangeError['kind']) => (error: unknown) =>
   error instanceof HttpExchangeError && error.kind === kind;
 
 describe('HttpExchange', () => {
+  it('sends the trace context of the request that it serves', () => {
+    const sent: unknown[] = [];
+    const dispatcher = { dispatch: (options: { headers: unknown }) => void sent.push(options.headers) };
+    const request = { ...REQUEST, headers: { 'x-own': '1' }, firstByteSeconds: 10, idleSeconds: 4 };
+    const stopping = new AbortController();
+    const send = () => new Exchange(dispatcher as unknown as Dispatcher, request, stopping.signal, () => undefined);
+    withTraceHeaders({ traceparent: '00-1-2-01' }, send);
+    send();
+    stopping.abort();
+    assert.deepEqual(sent, [{ 'x-own': '1', traceparent: '00-1-2-01' }, { 'x-own': '1' }]);
+  });
+
   it('pauses the upstream above one unread MiB, and resumes below half of it', (t) => {
     const { exchange, log, start, send } = setUp(t);
     start();

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { describeError } from '../../lib/operator-error.ts';
+import { traceHeaders } from '../../lib/trace-headers.ts';
 
 /** Unread bytes above which the upstream is paused (backpressure): some thousand chunks of a stream. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -69,7 +70,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     signal.addEventListener('abort', this.#onAbort);
-    const { origin, path, method, headers, body } = request;
+    const { origin, path, method, body } = request;
+    const headers = { ...request.headers, ...traceHeaders() };
     // The timeouts of this class replace those of undici, because they include the wait for a connection.
     dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this);
   }
