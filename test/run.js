@@ -9,6 +9,7 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { requireNode24 } from '../src/require-node.js';
+import { shareProcesses } from './share-processes.js';
 
 requireNode24();
 
@@ -40,6 +41,7 @@ if (files.length === 0) {
 
 const { prepare } = await import('./prepare.ts');
 const prepared = await prepare();
+const shared = named.length > 0 || flags.length > 0 ? null : shareProcesses(files);
 // As the service does it: most of a short test file is its imports.
 const quickImports = new URL('../src/quick-imports.js', import.meta.url).href;
 const child = spawn(
@@ -51,7 +53,7 @@ const child = spawn(
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     '--test-reporter=spec',
     `--import=${quickImports}`,
-    ...files,
+    ...(shared?.files ?? files),
   ],
   {
     stdio: 'inherit',
@@ -61,4 +63,5 @@ const child = spawn(
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 const code = await new Promise((resolve) => child.once('exit', resolve));
 await prepared.close();
+shared?.close();
 process.exit(code ?? 1);
