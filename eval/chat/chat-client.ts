@@ -32,8 +32,12 @@ export interface Chat {
 export interface ChatAnswer {
   text: string;
   calls: { name: string; arguments: string }[];
+  /** Finish reason, or `REJECTED`. */
   reason: string;
 }
+
+/** Reason of a chat that the service answered with 400. */
+export const REJECTED = 'rejected';
 
 /** Concurrent requests: the slots of the engine on a small machine. */
 const AT_ONCE = 4;
@@ -74,7 +78,7 @@ async function ask(service: ServiceClient, subject: EvaluatedModel, chat: Chat):
   } catch (error) {
     // Rejected: longer than the context, or a schema that cannot be enforced.
     if (error instanceof Error && / answered 400: /.test(error.message))
-      return { text: '', calls: [], reason: 'refused' };
+      return { text: '', calls: [], reason: REJECTED };
     throw error;
   }
 }

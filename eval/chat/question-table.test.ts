@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { casesOf, chosenOf, type QuestionSet } from './question-cases.ts';
 import { overlap, repeats } from './question-table.ts';
+import { turnsOf } from './tool-cases.ts';
 
 describe('the measures of answers', () => {
   it('F1 counts each word as often as both have it', () => {
@@ -12,6 +13,28 @@ describe('the measures of answers', () => {
   it('an answer repeats itself when four words in a row come again', () => {
     assert.equal(repeats('it was in the year it was in the year'), true);
     assert.equal(repeats('it was in the year and it was in a year'), false);
+  });
+});
+
+describe('turns with tools', () => {
+  const user = { role: 'user', content: 'What is my balance?' } as const;
+  const call = { id: 'c', type: 'function', function: { name: 'balance', arguments: '{"token":"t"}' } } as const;
+  const tools = [{ type: 'function', function: { name: 'balance' } }] as const;
+
+  it('join the announcement of a call with the call', () => {
+    const said = { role: 'assistant', content: 'Let me check.' } as const;
+    const made = { role: 'assistant', content: '', tool_calls: [{ ...call }] } as const;
+    const result = { role: 'tool', content: '7', tool_call_id: 'c' } as const;
+    const answer = { role: 'assistant', content: 'It is 7.' } as const;
+    const messages = [user, said, { ...made, tool_calls: [...made.tool_calls] }, result, answer];
+    const turns = turnsOf([{ messages, tools: [...tools] }]);
+    assert.deepEqual(
+      turns.map(({ messages: before, wanted }) => [before.length, wanted?.name ?? null]),
+      [
+        [1, 'balance'],
+        [4, null],
+      ],
+    );
   });
 });
 

@@ -1,6 +1,6 @@
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-import { type Chat, type ChatAnswer, completeAll, type EvaluatedModel } from './chat-client.ts';
+import { type Chat, type ChatAnswer, completeAll, type EvaluatedModel, REJECTED } from './chat-client.ts';
 import { type Amount, casesOf, chosenOf, type QuestionCase, type QuestionSet } from './question-cases.ts';
 
 /** Replies that decline to answer. */
@@ -74,6 +74,7 @@ export async function questionTable(
       metricColumn('right, of answered'),
       metricColumn('unanswerable declined'),
       metricColumn('repeats itself'),
+      countColumn('rejected'),
     ],
     rows,
   };
@@ -101,8 +102,9 @@ function cellsOf(
     f1 / all,
     answered / all,
     right / answered,
-    unanswerable.filter(isDeclined).length / all,
+    unanswerable.filter((answer) => isDeclined(answer) && answer.reason !== REJECTED).length / all,
     repeating / all,
+    [...said, ...unanswerable].filter(({ reason }) => reason === REJECTED).length,
   ];
 }
 

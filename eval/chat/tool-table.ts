@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-import { type ChatAnswer, completeAll, type EvaluatedModel } from './chat-client.ts';
+import { type ChatAnswer, completeAll, type EvaluatedModel, REJECTED } from './chat-client.ts';
 import type { ToolCase, WantedCall } from './tool-cases.ts';
 
 /** A part of the table. */
@@ -47,7 +47,7 @@ export async function toolTable(
       metricColumn('whole call right, of turns'),
       countColumn('turns that talk'),
       metricColumn('talks'),
-      countColumn('refused'),
+      countColumn('rejected'),
     ],
     rows,
   };
@@ -89,7 +89,7 @@ function cellsOf(
     of(judged.filter(({ whole }) => whole).length, cases.length),
     talking.length,
     of(talked.filter(({ calls }) => calls.length === 0).length, talking.length),
-    [...answers, ...talked].filter(({ reason }) => reason === 'refused').length,
+    [...answers, ...talked].filter(({ reason }) => reason === REJECTED).length,
   ];
 }
 
