@@ -20,6 +20,7 @@ import { logRequests } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
 import { documentRoutes } from './knowledge-bases/documents/routes.ts';
+import { ingestionControlRoutes } from './knowledge-bases/ingestion/routes.ts';
 import { ingestionRoutes } from './knowledge-bases/jobs/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
@@ -86,6 +87,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   knowledgeBaseRoutes(app, deps);
   dataSourceRoutes(app, deps);
   ingestionRoutes(app, deps);
+  ingestionControlRoutes(app, deps);
   documentRoutes(app, deps);
   retrievalRoutes(app, deps);
   guardrailRoutes(app, deps);

@@ -74,6 +74,31 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.getByText('Nothing matches these filters.').waitFor();
   });
 
+  it('shows jobs live by an event stream, and the errors of their documents', async () => {
+    const polls: string[] = [];
+    const note = (request: { url(): string }) => polls.push(request.url());
+    await test.open(`/knowledge-bases/${kbId}?tab=jobs`);
+    page.on('request', note);
+    await page.waitForTimeout(2_500);
+    page.off('request', note);
+    assert.deepEqual(polls, [], 'nothing is polled while nothing happens');
+    await page.getByText('2 of 2 documents').waitFor();
+    const form = { filename: 'broken.pdf', content: '%PDF-1.4 broken' };
+    const fileId = await page.evaluate(async ({ filename, content }) => {
+      const data = new FormData();
+      data.append('purpose', 'knowledge-base');
+      data.append('file', new File([content], filename));
+      return (await (await fetch('/v1/files', { method: 'POST', body: data })).json()).id as string;
+    }, form);
+    await test.call('POST', `/v1/knowledge-bases/${kbId}/data-sources`, {
+      type: 'file_upload',
+      name: 'Broken',
+      config: { file_ids: [fileId] },
+    });
+    await page.getByRole('button', { name: '1 failed' }).click({ timeout: 60_000 });
+    await page.getByRole('link', { name: 'broken.pdf' }).waitFor();
+  });
+
   it('searches with filters, shows component scores and marked terms, and links to the chunk', async () => {
     await test.open(`/knowledge-bases/${kbId}?tab=search`);
     await page.getByLabel('Query').fill('berth price');

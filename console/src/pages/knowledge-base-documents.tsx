@@ -25,9 +25,6 @@ const readDocuments = (kbId: string, { status, source, q }: Filter, after: strin
   );
 type Document = ItemOf<typeof readDocuments>;
 
-/** Interval of reads while jobs run. */
-const REFRESH_MS = 2_000;
-
 interface DocumentsProps {
   kbId: string;
   filter: Filter;
@@ -46,7 +43,6 @@ export function Documents({ kbId, filter, onFilter }: DocumentsProps) {
       <ResourceTable<Document>
         label={kb.documents}
         queryKey={['documents', kbId, filter]}
-        refreshMs={REFRESH_MS}
         fetchPage={(after) => readDocuments(kbId, filter, after)}
         rowKey={(document) => document.id}
         empty={<EmptyState text={isFiltered ? kb.noMatches : kb.noDocuments} />}
@@ -138,19 +134,32 @@ function DocumentActions({ kbId, document }: { kbId: string; document: Document 
   const { kb, common } = useMessages();
   const format = useFormat();
   const queryClient = useQueryClient();
+  const path = { kb_id: kbId, document_id: document.id };
+  const refresh = () =>
+    Promise.all(
+      ['documents', 'knowledge-base', 'jobs'].map((name) => queryClient.invalidateQueries({ queryKey: [name, kbId] })),
+    );
   return (
-    <ConfirmButton
-      label={common.delete}
-      title={document.name}
-      text={fill(kb.deleteDocumentText, { chunks: format.number(document.chunk_count) })}
-      action={async () => {
-        const params = { path: { kb_id: kbId, document_id: document.id } };
-        await api.DELETE('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params });
-        await Promise.all([
-          queryClient.invalidateQueries({ queryKey: ['documents', kbId] }),
-          queryClient.invalidateQueries({ queryKey: ['knowledge-base', kbId] }),
-        ]);
-      }}
-    />
+    <Group gap={4} wrap="nowrap">
+      <ConfirmButton
+        label={kb.reprocess}
+        title={document.name}
+        text={kb.reprocessText}
+        color="blue"
+        action={async () => {
+          await api.POST('/v1/knowledge-bases/{kb_id}/documents/{document_id}/reprocess', { params: { path } });
+          await refresh();
+        }}
+      />
+      <ConfirmButton
+        label={common.delete}
+        title={document.name}
+        text={fill(kb.deleteDocumentText, { chunks: format.number(document.chunk_count) })}
+        action={async () => {
+          await api.DELETE('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params: { path } });
+          await refresh();
+        }}
+      />
+    </Group>
   );
 }

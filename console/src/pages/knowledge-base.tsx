@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useJobEvents } from '../api/job-events.ts';
 import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { useFormat } from '../components/format.ts';
@@ -14,6 +15,7 @@ import type { KnowledgeBaseTab } from '../layout/knowledge-base-search.ts';
 import { fill, useMessages } from '../messages/index.tsx';
 import { EditKnowledgeBase } from './knowledge-base-dialog.tsx';
 import { Documents } from './knowledge-base-documents.tsx';
+import { Jobs } from './knowledge-base-jobs.tsx';
 import { SearchTest } from './knowledge-base-search.tsx';
 import { UploadDocuments } from './knowledge-base-upload.tsx';
 
@@ -23,19 +25,9 @@ const readSources = (kbId: string, after: string | undefined) =>
       params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
     }),
   );
-const readJobs = (kbId: string, after: string | undefined) =>
-  body(
-    api.GET('/v1/knowledge-bases/{kb_id}/ingestion-jobs', {
-      params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
-    }),
-  );
-
 type DataSource = ItemOf<typeof readSources>;
-type Job = ItemOf<typeof readJobs>;
 
 const route = getRouteApi('/shell/knowledge-bases/$kbId');
-/** Interval of reads while jobs run. */
-const REFRESH_MS = 2_000;
 
 /** A knowledge base: documents, data sources, jobs, and a search test. */
 export function KnowledgeBasePage() {
@@ -46,11 +38,11 @@ export function KnowledgeBasePage() {
   const format = useFormat();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
+  const live = useJobEvents(kbId);
   const [isEditing, setEditing] = useState(false);
   const base = useQuery({
     queryKey: ['knowledge-base', kbId],
     queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } })),
-    refetchInterval: 2 * REFRESH_MS,
   });
   if (base.isPending) return <LoadingState />;
   if (base.isError) return <ErrorState error={base.error} onRetry={() => void base.refetch()} />;
@@ -111,7 +103,7 @@ export function KnowledgeBasePage() {
           <DataSources kbId={kbId} />
         </Tabs.Panel>
         <Tabs.Panel value="jobs">
-          <Jobs kbId={kbId} />
+          <Jobs kbId={kbId} live={live} />
         </Tabs.Panel>
         <Tabs.Panel value="search">
           <SearchTest kbId={kbId} name={name} />
@@ -133,7 +125,6 @@ function DataSources({ kbId }: { kbId: string }) {
     <ResourceTable<DataSource>
       label={kb.sources}
       queryKey={queryKey}
-      refreshMs={REFRESH_MS}
       fetchPage={(after) => readSources(kbId, after)}
       rowKey={(source) => source.id}
       empty={kb.noSources}
@@ -193,36 +184,6 @@ function DataSources({ kbId }: { kbId: string }) {
               )
             );
           },
-        },
-      ]}
-    />
-  );
-}
-
-function Jobs({ kbId }: { kbId: string }) {
-  const { kb, common } = useMessages();
-  const format = useFormat();
-  return (
-    <ResourceTable<Job>
-      label={kb.jobs}
-      queryKey={['jobs', kbId]}
-      refreshMs={REFRESH_MS}
-      fetchPage={(after) => readJobs(kbId, after)}
-      rowKey={(job) => job.id}
-      empty={kb.noJobs}
-      columns={[
-        { heading: common.created, cell: (job) => format.time(job.created_at) },
-        { heading: common.status, cell: (job) => <StatusBadge status={job.status} /> },
-        { heading: kb.processed, cell: (job) => format.number(job.documents_processed), isNumber: true },
-        { heading: kb.failed, cell: (job) => format.number(job.documents_failed), isNumber: true },
-        { heading: kb.chunks, cell: (job) => format.number(job.chunks_created), isNumber: true },
-        {
-          heading: kb.error,
-          cell: (job) => (
-            <Text c="red" size="sm">
-              {job.error?.message}
-            </Text>
-          ),
         },
       ]}
     />

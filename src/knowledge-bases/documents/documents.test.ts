@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
+import { IngestionJob } from '../jobs/schema.ts';
 import { Chunk, DeletedDocument, Document } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
 import { applyTombstones, purgeTombstones } from './tombstones.ts';
@@ -212,10 +214,31 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
     assert.equal((await get(here.base, `/${stays}`)).status, 200);
   });
 
+  it('POST .../reprocess queues one sync, for which every document of the item has changed', async () => {
+    const here = await made();
+    await api.db.execute("update ingestion_jobs set status = 'processing' where data_source_id = $1", [here.source]);
+    const common = { itemKey: 'lines.jsonl', extractionHash: 'e' };
+    const ids = [
+      await addDocument(here, ['one'], { ...common, part: '1' }),
+      await addDocument(here, ['two'], { ...common, part: '2' }),
+    ];
+    const other = await addDocument(here, ['three'], { extractionHash: 'e' });
+    const reprocess = () => api.send('POST', `${BASES}/${here.base}/documents/${ids[0]}/reprocess`);
+    const { status, json } = await reprocess();
+    assertSchema(IngestionJob, json);
+    assert.deepEqual([status, json.status, json.data_source_id], [202, 'queued', here.source]);
+    assert.equal((await reprocess()).json.id, json.id);
+    const rows = await api.db.sql.select().from(documents).where(eq(documents.knowledgeBaseId, here.base));
+    const versions = new Map(rows.map((row) => [row.id, [row.fingerprint, row.extractionHash]]));
+    for (const id of ids) assert.deepEqual(versions.get(id), ['', null]);
+    assert.deepEqual(versions.get(other), ['f', 'e']);
+  });
+
   const routes = [
     ['GET', ''],
     ['GET', '/chunks'],
     ['DELETE', ''],
+    ['POST', '/reprocess'],
   ] as const;
   for (const [method, rest] of routes) {
     it(`${method} ...${rest}: 401, 403, and 404 for unknown and foreign ids and other knowledge bases`, async () => {

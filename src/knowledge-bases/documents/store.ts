@@ -89,6 +89,16 @@ export async function deleteDocumentRow(sql: Sql, row: DocumentRow): Promise<voi
     .where(eq(knowledgeBases.id, row.knowledgeBaseId));
 }
 
+/** Makes the stored documents of an item differ from its present version. Returns false when the item has no documents. */
+export async function forgetItemVersion(sql: Sql, sourceId: string, itemKey: string): Promise<boolean> {
+  const rows = await sql
+    .update(documents)
+    .set({ fingerprint: '', extractionHash: null })
+    .where(and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, itemKey)))
+    .returning({ id: documents.id });
+  return rows.length > 0;
+}
+
 /** Inserts a tombstone for a document. */
 export async function insertTombstone(sql: Sql, row: DocumentRow, at: Date): Promise<void> {
   await sql

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it, mock } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
-import { useApi } from '../../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { ingestInMemory } from '../../../test/ingestion.ts';
+import { newId } from '../../lib/ids.ts';
 import { repairIndexes } from '../index-integrity/repair-indexes.ts';
+import { IngestionJob } from '../jobs/schema.ts';
 import { RunSupersededError } from './store.ts';
 
 const engine = bundledEmbedder();
@@ -57,6 +59,64 @@ const inIndexWrite = (suspend: () => Promise<void>) => {
   });
   return () => mocked.mock.restore();
 };
+
+describe('a cancelled job', { timeout: 60_000 }, () => {
+  const cancel = (kb: Base, id: string, key: string | null = api.key) =>
+    api.send('POST', `/v1/knowledge-bases/${kb.baseId}/ingestion-jobs/${id}/cancel`, { key });
+
+  it('has failed at once, and its run writes nothing more', async () => {
+    const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
+    await kb.sync();
+    kb.source.items.set('b', 'Marble is a stone.');
+    const id = await kb.queueJob();
+    const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    kb.source.onFetch = () => {
+      reached.resolve();
+      return resumed.promise;
+    };
+    const running = kb.run(id);
+    running.catch(() => {});
+    await reached.promise;
+    const { status, json } = await cancel(kb, id);
+    assertSchema(IngestionJob, json);
+    assert.deepEqual([status, json.status, json.error.code], [200, 'failed', 'cancelled']);
+    const { status: state, document_count } = await kb.base();
+    assert.deepEqual([state, document_count, (await kb.sourceRow())?.status], ['active', 1, 'error']);
+    resumed.resolve();
+    await assert.rejects(running, RunSupersededError);
+    await kb.run(id);
+    assert.deepEqual(
+      (await kb.documents()).map(({ itemKey }) => itemKey),
+      ['a'],
+    );
+    assert.deepEqual((await cancel(kb, id)).json, json, 'a finished job is returned unchanged');
+    await kb.sync();
+    assert.equal((await kb.find('stone')).length, 2, 'the next sync does the rest');
+    await kb.assertCounts();
+  });
+
+  it('does not run when it was queued', async () => {
+    const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
+    const id = await kb.queueJob();
+    assert.equal((await cancel(kb, id)).json.status, 'failed');
+    await kb.run(id);
+    assert.deepEqual([(await kb.documents()).length, (await kb.base()).status], [0, 'error']);
+  });
+
+  it('401 without a key, 403 without the scope, 404 for foreign and unknown jobs', async () => {
+    const kb = await ingestInMemory(api, {});
+    const id = await kb.queueJob();
+    assertError(await cancel(kb, id, null), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['inference'] });
+    assertError(await cancel(kb, id, key), 403, 'insufficient_scope');
+    const { key: foreign } = await api.makeKey({ organization: 'foreign' });
+    assertError(await cancel(kb, id, foreign), 404, 'knowledge_base_not_found', 'kb_id');
+    for (const unknown of ['x', newId('ingestionJob')]) {
+      assertError(await cancel(kb, unknown), 404, 'ingestion_job_not_found', 'job_id');
+    }
+    assert.equal((await kb.jobRow(id))?.status, 'queued');
+  });
+});
 
 describe('a run of a job that another process has taken over', { timeout: 60_000 }, () => {
   it('writes no documents, counts or final state', async () => {

@@ -15,6 +15,7 @@ export const JOB_ERROR_CODES = [
   'blocked_url',
   'too_large',
   'connector_unavailable',
+  'cancelled',
   'server_error',
 ] as const;
 

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { eq } from 'drizzle-orm';
+import { withDeadline } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
-import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { assertError, assertSchema, chunks, useApi } from '../../../test/harness.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from './ingest-job.ts';
-import { DetailedJob, IngestionJob, MAX_DETAILS } from './schema.ts';
+import { JobFeed, MAX_STREAMS_PER_CALLER } from './job-feed.ts';
+import { DetailedJob, IngestionJob, JobEvent, MAX_DETAILS } from './schema.ts';
 import { insertJob, type JobRow, newJobRow } from './store.ts';
-import { jobDocuments } from './tables.ts';
+import { ingestionJobs, jobDocuments } from './tables.ts';
 
 const engine = bundledEmbedder();
 after(() => engine.close());
@@ -97,6 +102,92 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
       [`data_source_id=${UNKNOWN_KB}`, 'data_source_id'],
     ];
     for (const [query, param] of cases) assertError(await get(here.base, `?${query}`), 400, 'invalid_value', param);
+  });
+});
+
+describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/events', () => {
+  const update = (id: string, changes: Partial<JobRow>) =>
+    api.db.sql.update(ingestionJobs).set(changes).where(eq(ingestionJobs.id, id));
+
+  it('sends a snapshot, then changes, and ends with the knowledge base', async () => {
+    const here = await made();
+    const response = await fetch(`${api.url}${BASES}/${here.base}/ingestion-jobs/events`, {
+      headers: { authorization: `Bearer ${api.key}` },
+    });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+    let text = '';
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
+      if (text === '') await update(here.first, { status: 'processing', documentsProcessed: 3 });
+      else if (!text.includes('"type":"job"')) await api.send('DELETE', `${BASES}/${here.base}`);
+      text += part;
+    }
+    const [snapshot, changed] = chunks(text);
+    for (const event of [snapshot, changed]) assertSchema(JobEvent, event);
+    assert.deepEqual([snapshot.type, idsOf({ data: snapshot.jobs })], ['snapshot', [here.first]]);
+    assert.deepEqual([changed.job.status, changed.job.documents_processed], ['processing', 3]);
+  });
+
+  it('shows every watcher the jobs of its knowledge base only, and frees them when they leave', async () => {
+    const [here, other] = [await made(), await made()];
+    const feed = new JobFeed(api.db, 10);
+    const leaving = new AbortController();
+    const watch = ({ base, organizationId }: typeof here) =>
+      feed.watch({ organizationId, callerId: 'key_1', baseId: base }, leaving.signal);
+    const streams = [watch(here), watch(here), watch(other)];
+    for (const stream of streams) await stream.next();
+    const quiet = streams[2]!.next();
+    const added = await addJob(here, {});
+    for (const stream of streams.slice(0, 2)) {
+      const { value } = await withDeadline('the new job', stream.next());
+      assert.deepEqual([value?.type, value?.type === 'job' && value.job.id], ['job', added]);
+    }
+    await update(here.first, { status: 'completed' });
+    const { value } = await withDeadline('the finished job', streams[0]!.next());
+    assert.deepEqual(value?.type === 'job' && [value.job.id, value.job.status], [here.first, 'completed']);
+    leaving.abort();
+    assert.equal((await withDeadline('the end', quiet)).done, true);
+    assert.equal(feed.size, 0);
+  });
+
+  it('reads each watched knowledge base once for all of its streams, and nothing without streams', async (t) => {
+    const here = await made();
+    const feed = new JobFeed(api.db, 10);
+    const leaving = new AbortController();
+    const who = { organizationId: here.organizationId, callerId: 'key_1', baseId: here.base };
+    const streams = Array.from({ length: MAX_STREAMS_PER_CALLER }, () => feed.watch(who, leaving.signal));
+    for (const stream of streams) await stream.next();
+    const reads = t.mock.method(api.db.sql, 'select');
+    const waiting = streams.map((stream) => stream.next());
+    await until(() => reads.mock.callCount() > 0);
+    assert.ok(reads.mock.callCount() < streams.length, `${reads.mock.callCount()} reads`);
+    assert.throws(() => feed.watch(who, leaving.signal), { status: 429 });
+    feed.watch({ ...who, callerId: 'key_2' }, leaving.signal);
+    leaving.abort();
+    await Promise.all(waiting);
+    reads.mock.resetCalls();
+    await setTimeout(50);
+    assert.ok(reads.mock.callCount() <= 1);
+  });
+
+  it('ends the streams when the service stops', async () => {
+    const { base, organizationId } = await made();
+    const feed = new JobFeed(api.db, 10);
+    const stream = feed.watch({ organizationId, callerId: 'key_1', baseId: base }, new AbortController().signal);
+    await stream.next();
+    const next = stream.next();
+    feed.close();
+    assert.equal((await withDeadline('the end', next)).done, true);
+    assert.equal(feed.size, 0);
+  });
+
+  it('401 without a key, 403 without the scope, 404 for a foreign knowledge base', async () => {
+    const { base } = await made();
+    assertError(await get(base, '/events', null), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['inference'] });
+    assertError(await get(base, '/events', key), 403, 'insufficient_scope');
+    const { key: foreign } = await api.makeKey({ organization: 'foreign' });
+    assertError(await get(base, '/events', foreign), 404, 'knowledge_base_not_found', 'kb_id');
   });
 });
 

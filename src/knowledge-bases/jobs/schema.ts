@@ -94,6 +94,20 @@ export const IngestionJob = Type.Object(Listed, { examples: [EXAMPLE] });
 
 export type IngestionJob = Static<typeof IngestionJob>;
 
+/** An event of the stream of jobs. */
+export const JobEvent = Type.Union(
+  [
+    Type.Object({
+      type: Type.Literal('snapshot'),
+      jobs: Type.Array(IngestionJob, { description: 'All unfinished jobs, and the newest ones. Newest first.' }),
+    }),
+    Type.Object({ type: Type.Literal('job'), job: IngestionJob }),
+  ],
+  { examples: [{ type: 'job', job: EXAMPLE }] },
+);
+
+export type JobEvent = Static<typeof JobEvent>;
+
 /** Result of a document in a job. */
 export const DocumentDetail = Type.Object({
   document_id: Type.String(),
@@ -143,4 +157,4 @@ export type JobQuery = Static<typeof JobQuery>;
 /** Path parameters of one job. */
 export const JobParams = Type.Object({ ...KnowledgeBaseParams.properties, job_id: Type.String() });
 
-titleSchemas({ DocumentWarnings, IngestionJob, DocumentDetail, DetailedJob });
+titleSchemas({ DocumentWarnings, IngestionJob, JobEvent, DocumentDetail, DetailedJob });

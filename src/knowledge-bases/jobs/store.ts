@@ -116,6 +116,24 @@ export function selectJobs(
     .limit(bounds.limit + 1);
 }
 
+/** Selects the newest jobs of a knowledge base, newest first. */
+export function selectNewestJobs(sql: Sql, baseId: string, limit: number): Promise<JobRow[]> {
+  return sql
+    .select()
+    .from(ingestionJobs)
+    .where(eq(ingestionJobs.knowledgeBaseId, baseId))
+    .orderBy(desc(ingestionJobs.id))
+    .limit(limit);
+}
+
+/** Selects the existing jobs among the ids, in no particular order. */
+export function selectJobsOfIds(sql: Sql, baseId: string, ids: readonly string[]): Promise<JobRow[]> {
+  return sql
+    .select()
+    .from(ingestionJobs)
+    .where(and(eq(ingestionJobs.knowledgeBaseId, baseId), inArray(ingestionJobs.id, [...ids])));
+}
+
 /** Selects the document results of a job, in the order of their ids. */
 export function selectJobDocuments(
   sql: Sql,
