@@ -20,6 +20,11 @@ const BODIES: Record<string, object> = {
     name: 'Site',
     config: { urls: ['https://example.com'] },
   },
+  'POST /v1/knowledge-bases/:kb_id/data-sources/test': {
+    type: 'web_crawl',
+    name: 'Site',
+    config: { urls: ['https://example.com'] },
+  },
   'POST /v1/knowledge-bases/:kb_id/retrieve': { query: 'text' },
   'POST /v1/guardrail-policies/:policy_id/test': { input: 'text' },
 };
@@ -85,6 +90,16 @@ const ID_FIELDS: Record<string, IdField> = {
   'GET /v1/admin/keys organization_id': {
     resource: 'organization_id',
     url: (_own, id) => `/v1/admin/keys?organization_id=${id}`,
+  },
+  'POST /v1/knowledge-bases/:kb_id/data-sources/test config.file_ids': {
+    resource: 'file_id',
+    url: ({ kb_id }) => `/v1/knowledge-bases/${kb_id}/data-sources/test`,
+    body: (id) => ({ type: 'file_upload', config: { file_ids: [id] } }),
+  },
+  'POST /v1/knowledge-bases/:kb_id/data-sources/test data_source_id': {
+    resource: 'ds_id',
+    url: ({ kb_id }) => `/v1/knowledge-bases/${kb_id}/data-sources/test`,
+    body: (id) => ({ type: 'web_crawl', config: {}, data_source_id: id }),
   },
   'GET /v1/knowledge-bases/:kb_id/documents data_source_id': {
     resource: 'ds_id',

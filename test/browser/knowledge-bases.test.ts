@@ -88,7 +88,7 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
       const data = new FormData();
       data.append('purpose', 'knowledge-base');
       data.append('file', new File([content], filename));
-      return (await (await fetch('/v1/files', { method: 'POST', body: data })).json()).id as string;
+      return ((await (await fetch('/v1/files', { method: 'POST', body: data })).json()) as { id: string }).id;
     }, form);
     await test.call('POST', `/v1/knowledge-bases/${kbId}/data-sources`, {
       type: 'file_upload',

@@ -30,13 +30,14 @@ export async function checkAccess(deps: Pick<Deps, 'secrets' | 'config'>, stored
   } catch (error) {
     if (timeout.aborted) throw invalidValue('config', 'names a service that did not answer within 8 seconds');
     if (!(error instanceof IngestionError)) throw error;
-    throw toApiError(error);
+    throw toAccessError(error);
   } finally {
     await http.close();
   }
 }
 
-function toApiError({ code, message }: IngestionError): ApiError {
+/** Converts an error of a connector to the 400 that a caller gets. */
+export function toAccessError({ code, message }: IngestionError): ApiError {
   const [field, predicate] = REASONS[code] ?? ['config', 'names a service that could not be reached'];
   return invalidValue(field, `${predicate}: ${message.replace(/\.$/, '')}`);
 }

@@ -9,20 +9,23 @@ import { createDataSource } from './create-data-source.ts';
 import { deleteDataSource } from './delete-data-source.ts';
 import { findDataSource } from './find-data-source.ts';
 import { listDataSources } from './list-data-sources.ts';
+import { probeDataSource } from './probe-data-source.ts';
 import {
   CreateDataSource,
   DataSource,
   DataSourceParams,
+  DataSourceProbe,
   DeletedDataSource,
   DescribedDataSource,
   ListedDataSource,
+  ProbeDataSource,
   UpdateDataSource,
 } from './schema.ts';
 import { syncDataSource } from './sync-data-source.ts';
 import { updateDataSource } from './update-data-source.ts';
 import { viewDataSource } from './view-data-source.ts';
 
-type DataSourceDeps = Pick<Deps, 'db' | 'chunks' | 'jobs' | 'secrets' | 'config' | 'logger' | 'now'>;
+type DataSourceDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'jobs' | 'secrets' | 'config' | 'logger' | 'now'>;
 
 const tags = ['Data sources'];
 const config = { scope: 'knowledge' } as const;
@@ -32,6 +35,7 @@ const response = { 200: DataSource };
 /** Routes under `/v1/knowledge-bases/{kb_id}/data-sources`. */
 export function dataSourceRoutes(app: App, deps: DataSourceDeps): void {
   listRoutes(app, deps);
+  testRoute(app, deps);
   changeRoutes(app, deps);
 }
 
@@ -73,6 +77,25 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
     { schema: { summary: 'One data source', tags, params, response }, config },
     async (request) =>
       viewDataSource(await findDataSource(deps, toCall(request).caller.organizationId, request.params)),
+  );
+}
+
+function testRoute(app: App, deps: DataSourceDeps): void {
+  app.post(
+    '/v1/knowledge-bases/:kb_id/data-sources/test',
+    {
+      schema: {
+        summary: 'Test a data source',
+        description:
+          'Checks the config and its credentials, and lists the first items, within 15 seconds. Nothing is stored. An invalid config, rejected credentials and services that cannot be reached are 400, as when the data source is created.',
+        tags,
+        params: KnowledgeBaseParams,
+        body: ProbeDataSource,
+        response: { 200: DataSourceProbe },
+      },
+      config,
+    },
+    async (request) => probeDataSource(deps, toCall(request).caller, request.params.kb_id, request.body),
   );
 }
 

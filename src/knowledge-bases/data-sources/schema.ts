@@ -20,7 +20,40 @@ export const CreateDataSource = Type.Object({
 
 export type CreateDataSource = Static<typeof CreateDataSource>;
 
-/** The same for OpenAPI, with the config of each type. Requests are validated with `CreateDataSource`, for better errors. */
+/** Body of `POST .../data-sources/test`. */
+export const ProbeDataSource = Type.Object(
+  {
+    type: Type.Enum([...DATA_SOURCE_TYPES]),
+    config: { ...Config, description: 'As for a new data source.' },
+    data_source_id: Type.Optional(
+      Type.String({
+        description:
+          'A stored data source: its config is merged with `config` as by PATCH, so redacted secrets can be sent.',
+      }),
+    ),
+  },
+  { examples: [{ type: 'web_crawl', config: { urls: ['https://example.com'] } }] },
+);
+
+export type ProbeDataSource = Static<typeof ProbeDataSource>;
+
+/** Result of the test of a data source. */
+export const DataSourceProbe = Type.Object(
+  {
+    object: Type.Literal('data_source_test'),
+    items: Type.Array(Type.Object({ name: Type.String(), uri: Type.Union([Type.String(), Type.Null()]) }), {
+      description: 'The first items that a sync would list, at most 5.',
+    }),
+    has_more: Type.Boolean({ description: 'Whether there are, or may be, more items.' }),
+  },
+  {
+    examples: [{ object: 'data_source_test', items: [{ name: 'Home', uri: 'https://example.com/' }], has_more: false }],
+  },
+);
+
+export type DataSourceProbe = Static<typeof DataSourceProbe>;
+
+/** `CreateDataSource` for OpenAPI, with the config of each type. Requests are validated with `CreateDataSource`, for better errors. */
 export const DescribedDataSource = Type.Unsafe<CreateDataSource>({
   anyOf: DATA_SOURCE_TYPES.map((type) =>
     Type.Object({
@@ -118,6 +151,8 @@ export type DeletedDataSource = Static<typeof DeletedDataSource>;
 titleSchemas({
   CreateDataSource,
   DescribedDataSource,
+  ProbeDataSource,
+  DataSourceProbe,
   UpdateDataSource,
   ListedDataSource,
   DataSource,

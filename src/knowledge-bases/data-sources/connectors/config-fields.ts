@@ -47,6 +47,7 @@ export const Endpoint = (defaultServer: string) =>
 
 /** A password, key or token. ASCII, because it is sent in a header. */
 export const Secret = Type.String({
+  writeOnly: true,
   pattern: '^[\\x21-\\x7e]+$',
   [MUST]: 'be letters, digits and signs of ASCII, without blanks, and not empty',
   maxLength: MAX_SECRET_CHARACTERS,
@@ -57,7 +58,10 @@ export const Secret = Type.String({
 export const ServiceAccount = Type.Object({
   service_account_json: Type.Union(
     [Type.String({ minLength: 1, maxLength: MAX_ACCOUNT_CHARACTERS }), Type.Record(Type.String(), Type.Unknown())],
-    { description: 'The key file of the account, as a string or an object. Encrypted at rest, shown as `***`.' },
+    {
+      writeOnly: true,
+      description: 'The key file of the account, as a string or an object. Encrypted at rest, shown as `***`.',
+    },
   ),
 });
 

@@ -66,6 +66,10 @@ export interface Connector<Config extends TSchema = TSchema> {
    * nothing is deleted. May be called again for the same job, after an interruption.
    */
   list(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
+  /**
+   * Lists some items without storing anything, for the test of a data source. Throws as `list` does. Absent: `list` stores nothing.
+   */
+  sample?(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
   /** Fetches an item. */
   fetch(deps: ConnectorDeps, config: Static<Config>, item: SourceItem, signal: AbortSignal): Promise<SourceContent>;
   /** Called when all items of a job have been listed and processed. */

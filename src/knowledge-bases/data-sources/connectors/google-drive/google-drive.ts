@@ -5,9 +5,12 @@ import type { Connector, SourceItem } from '../connector.ts';
 import { isSupportedFile } from '../file-formats.ts';
 import type { GuardedHttp } from '../http/guarded-http.ts';
 import { DriveApi, type DriveFile } from './drive-api.ts';
+import { FOLDER } from './drive-tree.ts';
 import { listDriveFiles } from './list-drive-files.ts';
 
 const BASE = 'https://www.googleapis.com';
+/** Files of one request of the test of a data source. */
+const SAMPLE_PAGE = 20;
 
 /** Export formats of Google's editors: https://developers.google.com/workspace/drive/api/guides/ref-export-formats */
 const EXPORTS: Readonly<Record<string, { mimeType: string; extension: string }>> = {
@@ -71,6 +74,20 @@ export function createGoogleDrive(base: string): Connector<typeof Config> {
       for await (const file of listDriveFiles(deps, open(deps.http, config), scope, signal)) {
         const item = toItem(file);
         if (item !== null) yield item;
+      }
+    },
+    async *sample({ http }, config, signal) {
+      const api = open(http, config, 0);
+      const { folder_ids: folderIds } = config;
+      const inFolder = (id: string) => `'${id}' in parents and trashed = false`;
+      const queries = folderIds?.map(inFolder) ?? ['trashed = false'];
+      // Folders that are found are appended, and so read later.
+      for (const query of queries) {
+        for await (const file of api.list(query, { pageSize: SAMPLE_PAGE }, signal)) {
+          if (file.mimeType === FOLDER && folderIds !== undefined) queries.push(inFolder(file.id));
+          const item = toItem(file);
+          if (item !== null) yield item;
+        }
       }
     },
     async fetch({ http }, config, { key, name, details }, signal) {

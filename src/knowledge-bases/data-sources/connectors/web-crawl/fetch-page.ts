@@ -80,7 +80,8 @@ export async function fetchPage(
 
 type Attempt = FetchedPage | { kind: 'retry'; error: IngestionError; retryAfterMs: number | null };
 
-async function attemptPage(
+/** Fetches a page once, without following redirects. `retry`: another attempt may succeed. Throws the signal's reason only. */
+export async function attemptPage(
   http: GuardedHttp,
   url: string,
   validators: Validators,

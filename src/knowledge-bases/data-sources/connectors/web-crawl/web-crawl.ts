@@ -10,6 +10,7 @@ import { fetchPage } from './fetch-page.ts';
 import { pageExtension, pageFilename } from './page-format.ts';
 import { createRendering } from './render-page.ts';
 import { fetchRobots } from './robots.ts';
+import { samplePages } from './sample-pages.ts';
 import { deleteStalePages, selectItemPage } from './store.ts';
 
 /** Pages of web sites. */
@@ -30,6 +31,7 @@ export const webCrawl: Connector<typeof WebCrawlConfig> = {
     return config;
   },
   list: (deps, config, signal) => new Crawl(deps, config, signal).items(),
+  sample: samplePages,
   async fetch(deps, config, { key }, signal) {
     const page = await selectItemPage(deps.db.sql, deps, key);
     if (page === null) throw new IngestionError('not_found', 'The page was not found by the crawl.');

@@ -1,0 +1,83 @@
+import type { Deps } from '../../deps.ts';
+import { invalidValue, notFound } from '../../errors.ts';
+import { requireFiles } from '../../files/use-file.ts';
+import { requireScope } from '../../http/auth.ts';
+import type { Caller } from '../../lib/caller.ts';
+import { isId, newId } from '../../lib/ids.ts';
+import { findKnowledgeBase } from '../find-knowledge-base.ts';
+import { IngestionError } from '../jobs/job-error.ts';
+import type { Metadata } from '../tables.ts';
+import { toAccessError } from './check-access.ts';
+import type { SourceItem } from './connectors/connector.ts';
+import { GuardedHttp } from './connectors/http/guarded-http.ts';
+import { CONNECTORS } from './connectors/index.ts';
+import { namedFiles } from './create-data-source.ts';
+import { parseConfig } from './parse-config.ts';
+import type { DataSourceProbe, ProbeDataSource } from './schema.ts';
+import { mergeConfig } from './secret-fields.ts';
+import { selectDataSource } from './store.ts';
+
+type ProbeDeps = Pick<Deps, 'db' | 'blobs' | 'secrets' | 'config' | 'logger' | 'now'>;
+
+/** Time limit of a test: a caller waits for it. */
+const TEST_TIMEOUT_MS = 15_000;
+/** Items that are shown. */
+const MAX_ITEMS = 5;
+
+/**
+ * Tests a data source without storing it: checks the credentials and lists the first items, within 15 seconds and with the address
+ * rules of syncs. With `data_source_id`, fields that are left out and redacted secrets are those of that data source. Throws the errors
+ * of `createDataSource`, 404 naming `data_source_id`, and 400 when the service rejects the credentials or cannot be reached.
+ */
+export async function probeDataSource(
+  deps: ProbeDeps,
+  caller: Caller,
+  baseId: string,
+  body: ProbeDataSource,
+): Promise<DataSourceProbe> {
+  const { organizationId } = caller;
+  const { id } = await findKnowledgeBase(deps, organizationId, baseId);
+  const config = await resolveConfig(deps, { organizationId, baseId: id, body });
+  if (body.type === 'file_upload') {
+    requireScope(caller, 'files', 'config.file_ids');
+    const files = namedFiles({ type: body.type, config }, config);
+    await deps.db.sql.transaction((sql) => requireFiles(sql, organizationId, files));
+  }
+  const http = new GuardedHttp(deps.config.allowPrivateHosts);
+  const timeout = AbortSignal.timeout(TEST_TIMEOUT_MS);
+  const items: SourceItem[] = [];
+  try {
+    const { checkAccess, list, sample = list } = CONNECTORS[body.type];
+    await checkAccess?.(http, config, timeout);
+    const ids = { organizationId, sourceId: newId('dataSource'), jobId: newId('ingestionJob') };
+    for await (const item of sample({ ...deps, ...ids, http, renderer: null }, config, timeout)) {
+      items.push(item);
+      if (items.length > MAX_ITEMS) break;
+    }
+  } catch (error) {
+    // A slow listing that has shown items is a success.
+    if (!timeout.aborted || items.length === 0) throw toProbeError(error, timeout);
+  } finally {
+    await http.close();
+  }
+  const shown = items.slice(0, MAX_ITEMS).map(({ name, uri }) => ({ name, uri }));
+  return { object: 'data_source_test', items: shown, has_more: items.length > MAX_ITEMS || timeout.aborted };
+}
+
+/** The validated config with its secrets. */
+async function resolveConfig(
+  deps: ProbeDeps,
+  { organizationId, baseId, body }: { organizationId: string; baseId: string; body: ProbeDataSource },
+): Promise<Metadata> {
+  const { type, config, data_source_id: id } = body;
+  if (id === undefined) return parseConfig(type, config);
+  const row = isId('dataSource', id) ? await selectDataSource(deps.db.sql, organizationId, { baseId, id }) : null;
+  if (row === null) throw notFound('data_source', id, 'data_source_id');
+  if (row.type !== type) throw invalidValue('type', `must be '${row.type}', the type of the data source`);
+  return parseConfig(type, mergeConfig(deps, row, config));
+}
+
+function toProbeError(error: unknown, timeout: AbortSignal): unknown {
+  if (timeout.aborted) return invalidValue('config', 'names a service that did not answer within 15 seconds');
+  return error instanceof IngestionError ? toAccessError(error) : error;
+}
