@@ -164,6 +164,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/audit',
+    validateSearch: (search: Record<string, unknown>) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
     component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
   }),
   createRoute({

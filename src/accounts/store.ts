@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, lte, or, sql as tag } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, lte, or, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 import { notify } from '../db/notifications.ts';
@@ -166,6 +166,15 @@ export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWit
     .innerJoin(organizations, and(eq(organizations.id, apiKeys.organizationId), isNull(organizations.deletedAt)))
     .where(or(eq(apiKeys.hash, hash), eq(apiKeys.previousHash, hash)));
   return found ?? null;
+}
+
+/** Names of API keys, as pairs with their ids. */
+export async function selectKeyNames(sql: Sql, ids: readonly string[]): Promise<[string, string][]> {
+  const rows = await sql
+    .select({ id: apiKeys.id, name: apiKeys.name })
+    .from(apiKeys)
+    .where(inArray(apiKeys.id, [...ids]));
+  return rows.map(({ id, name }) => [id, name]);
 }
 
 /** Selects a key by its id; null when it does not exist. */

@@ -6,6 +6,7 @@ import { configurationRoutes } from './configuration/routes.ts';
 import { creditRoutes } from './credits/routes.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { adminModelRoutes } from './models/routes.ts';
+import { nameActors } from './name-actors.ts';
 import { organizationRoutes } from './organizations/routes.ts';
 import { adminUsageRoutes } from './usage-routes.ts';
 
@@ -19,4 +20,5 @@ export function adminRoutes(app: App, deps: AdminDeps): void {
   userAdminRoutes(app, deps);
   auditRoutes(app, deps);
   configurationRoutes(app, deps);
+  auditRoutes(app, { ...deps, nameActors });
 }

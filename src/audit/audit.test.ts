@@ -5,6 +5,8 @@ import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { listOf } from '../db/page.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/jobs/ingest-job.ts';
 import type { Call } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { insertUser } from '../users/store.ts';
 import { pruneAuditEvents } from './prune-events.ts';
 import { recordChange, SERVICE_ACTOR, toActor } from './record-change.ts';
 import { AuditEvent } from './schema.ts';
@@ -92,6 +94,28 @@ describe('audit log', () => {
     assert.deepEqual([first.data.length, first.has_more, first.last_id], [2, true, all[1].id]);
     const { json: second } = await api.send('GET', `${PATH}?${own}&limit=2&after=${first.last_id}`);
     assert.deepEqual([second.data, second.has_more], [[all[2]], false]);
+  });
+
+  it('lists the newest event first on request, and names keys and users', async () => {
+    const { id, key } = await api.makeKey({ scopes: ['guardrails'], organization: 'ordered', name: 'deploy' });
+    for (const name of ['a', 'b', 'c']) await api.send('POST', '/v1/guardrail-policies', { key, body: { name } });
+    const oldest = await list(`actor=${id}`);
+    const newest = await list(`actor=${id}&order=desc`);
+    assert.deepEqual(newest, oldest.toReversed());
+    assert.deepEqual(await list(`actor=${id}&order=desc&after=${newest[0].id}`), newest.slice(1));
+    assert.equal(newest[0].actor_name, 'deploy');
+    const userId = newId('user');
+    await insertUser(api.db.sql, {
+      id: userId,
+      email: 'ada@example.com',
+      name: 'Ada',
+      passwordHash: null,
+      isOperator: false,
+    });
+    const change = { action: 'member.added', organizationId: 'org_d', resourceId: userId } as const;
+    for (const actor of [userId, 'cli']) await recordChange(api.db.sql, { ...SERVICE_ACTOR, id: actor }, change);
+    const names = (await list('organization_id=org_d')).map((event: AuditEvent) => event.actor_name);
+    assert.deepEqual(names, ['ada@example.com', null]);
   });
 
   it('400 naming the parameter, 401 without a key, 403 without the scope admin', async () => {

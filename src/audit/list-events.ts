@@ -1,3 +1,4 @@
+import type { Sql } from '../db/db.ts';
 import { page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
@@ -5,8 +6,13 @@ import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { AuditEvent, AuditQuery } from './schema.ts';
 import { type AuditEventRow, selectEvents } from './store.ts';
 
-/** A page of the audit log, oldest first. Throws 400 for an empty time range. */
-export async function listAuditEvents(deps: Pick<Deps, 'db'>, query: AuditQuery) {
+/** Dependencies of the audit log. `nameActors`: names of keys and users by their ids; others have none. */
+export type AuditDeps = Pick<Deps, 'db'> & {
+  nameActors(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+};
+
+/** A page of the audit log, oldest first unless `order` is `desc`. Throws 400 for an empty time range. */
+export async function listAuditEvents(deps: AuditDeps, query: AuditQuery) {
   const bounds = pageBounds(query, 'auditEvent');
   const { start_time: start, end_time: end } = query;
   if (start !== undefined && end !== undefined && start >= end) {
@@ -20,17 +26,22 @@ export async function listAuditEvents(deps: Pick<Deps, 'db'>, query: AuditQuery)
     from: start === undefined ? undefined : new Date(start * 1000),
     until: end === undefined ? undefined : new Date(end * 1000),
   };
-  const rows = await selectEvents(deps.db.sql, filter, bounds);
-  return page(rows.map(viewEvent), bounds.limit);
+  const rows = await selectEvents(deps.db.sql, filter, bounds, query.order);
+  const names = await deps.nameActors(deps.db.sql, [...new Set(rows.map(({ actor }) => actor))]);
+  return page(
+    rows.map((row) => viewEvent(row, names.get(row.actor) ?? null)),
+    bounds.limit,
+  );
 }
 
-function viewEvent(row: AuditEventRow): AuditEvent {
+function viewEvent(row: AuditEventRow, actorName: string | null): AuditEvent {
   return {
     id: row.id,
     object: 'audit_event',
     action: row.action as AuditEvent['action'],
     organization_id: row.organizationId,
     actor: row.actor,
+    actor_name: actorName,
     address: row.address,
     request_id: row.requestId,
     resource_type: row.action.split('.')[0] ?? '',

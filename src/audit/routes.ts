@@ -1,18 +1,17 @@
 import { listOf } from '../db/page.ts';
-import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
-import { listAuditEvents } from './list-events.ts';
+import { type AuditDeps, listAuditEvents } from './list-events.ts';
 import { AuditEvent, AuditQuery } from './schema.ts';
 
 /** `GET /v1/admin/audit`. */
-export function auditRoutes(app: App, deps: Pick<Deps, 'db'>): void {
+export function auditRoutes(app: App, deps: AuditDeps): void {
   app.get(
     '/v1/admin/audit',
     {
       schema: {
         summary: 'List the audit log',
         description:
-          'Who created, changed or deleted keys, organizations, credits, guardrail policies, knowledge bases, data sources and model bindings. Oldest first. Requires the scope `admin`.',
+          'Who created, changed or deleted keys, organizations, credits, guardrail policies, knowledge bases, data sources, members and model bindings. Oldest first, unless `order` is `desc`. Requires the scope `admin`.',
         tags: ['Admin'],
         querystring: AuditQuery,
         response: { 200: listOf(AuditEvent) },

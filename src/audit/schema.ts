@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../db/page.ts';
+import { ListOrder, ListQuery } from '../db/page.ts';
 import { MUST } from '../http/validation.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { AUDIT_ACTIONS } from './record-change.ts';
@@ -15,7 +15,10 @@ export const AuditEvent = Type.Object(
     organization_id: Type.String({
       description: 'The organization that owns the resource; empty for model bindings, which the instance owns.',
     }),
-    actor: Type.String({ description: 'Id of the API key; `cli`: a `quire` command; `service`: the service itself.' }),
+    actor: Type.String({
+      description: 'Id of the API key or user; `cli`: a `quire` command; `service`: the service itself.',
+    }),
+    actor_name: OptionalText('Name of the key or email of the user; null for others, and when it no longer exists.'),
     address: OptionalText('Address of the connection; null for commands and the service.'),
     request_id: OptionalText('The `x-request-id` of the request.'),
     resource_type: Type.String(),
@@ -37,6 +40,7 @@ export const AuditEvent = Type.Object(
         action: 'api_key.updated',
         organization_id: 'org_01k5f0000000000000000000aa',
         actor: 'key_01k5f0000000000000000000aa',
+        actor_name: 'deploy',
         address: '127.0.0.1',
         request_id: 'req_01k5f0000000000000000000aa',
         resource_type: 'api_key',
@@ -57,9 +61,10 @@ const Id = (description: string) => Type.String({ pattern: '^[a-z0-9_-]{1,64}$',
 export const AuditQuery = Type.Object({
   ...ListQuery.properties,
   organization_id: Type.Optional(Id('The organization that owns the resource.')),
-  actor: Type.Optional(Id('Id of a key, `cli` or `service`.')),
+  actor: Type.Optional(Id('Id of a key or user, `cli` or `service`.')),
   action: Type.Optional(Type.Enum(AUDIT_ACTIONS)),
   resource_id: Type.Optional(Id('Id of the changed resource.')),
+  order: ListOrder,
   start_time: Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799, description: 'Unix seconds.' })),
   end_time: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 253_402_300_799, description: 'Unix seconds, exclusive.' }),

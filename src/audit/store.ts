@@ -1,6 +1,6 @@
-import { and, asc, eq, gt, gte, lt, sql as tag } from 'drizzle-orm';
+import { and, eq, gte, lt, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
-import type { PageBounds } from '../db/page.ts';
+import { type PageBounds, pageOrder } from '../db/page.ts';
 import { minIdAt } from '../lib/ids.ts';
 import { auditEvents } from './tables.ts';
 
@@ -26,8 +26,14 @@ const MAX_ID_SKEW_MS = 3_600_000;
 
 const eventIdAt = (time: Date, skewMs: number): string => minIdAt('auditEvent', time.getTime() + skewMs);
 
-/** Selects events, oldest first. */
-export function selectEvents(sql: Sql, filter: EventFilter, bounds: PageBounds): Promise<AuditEventRow[]> {
+/** Selects events in the order of their creation. */
+export function selectEvents(
+  sql: Sql,
+  filter: EventFilter,
+  bounds: PageBounds,
+  order: 'asc' | 'desc' = 'asc',
+): Promise<AuditEventRow[]> {
+  const { isAfter, orderBy } = pageOrder(auditEvents.id, bounds, order);
   const { organizationId, actor, action, resourceId, from, until } = filter;
   return sql
     .select()
@@ -42,10 +48,10 @@ export function selectEvents(sql: Sql, filter: EventFilter, bounds: PageBounds):
         from === undefined ? undefined : gte(auditEvents.id, eventIdAt(from, -MAX_ID_SKEW_MS)),
         until === undefined ? undefined : lt(auditEvents.createdAt, until),
         until === undefined ? undefined : lt(auditEvents.id, eventIdAt(until, MAX_ID_SKEW_MS)),
-        bounds.after === null ? undefined : gt(auditEvents.id, bounds.after),
+        isAfter,
       ),
     )
-    .orderBy(asc(auditEvents.id))
+    .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
 

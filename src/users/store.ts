@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, ilike, isNull, lt, or } from 'drizzle-orm';
+import { and, asc, count, eq, gt, ilike, inArray, isNull, lt, or } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
@@ -38,6 +38,15 @@ export async function insertIdentity(
   row: { issuer: string; subject: string; userId: string },
 ): Promise<void> {
   await sql.insert(userIdentities).values(row);
+}
+
+/** Emails of users, as pairs with their ids. */
+export async function selectUserEmails(sql: Sql, ids: readonly string[]): Promise<[string, string][]> {
+  const rows = await sql
+    .select({ id: users.id, email: users.email })
+    .from(users)
+    .where(inArray(users.id, [...ids]));
+  return rows.map(({ id, email }) => [id, email]);
 }
 
 /** Whether a person of an issuer is connected with the user. */

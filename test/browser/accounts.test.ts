@@ -97,5 +97,18 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     assert.match(users, /ada@example\.com +ada@example\.com +operator/);
   });
 
+  it('the audit log names the actors, and is filtered by its address', async () => {
+    await test.open('/audit?action=user.password_reset_created');
+    await page.getByRole('button', { name: 'cli' }).waitFor();
+    await page.getByRole('cell').getByRole('button', { name: 'ada@example.com' }).first().click();
+    await page.waitForURL(/actor=user_/);
+    await page.getByRole('button', { name: 'cli' }).waitFor({ state: 'detached' });
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await page.getByRole('button', { name: 'Clear the filter' }).click();
+    await page.getByText('role: viewer → developer').first().waitFor();
+    await page.getByLabel('Up to this day').fill('2020-01-01');
+    await page.getByText('No event matches the filter.').waitFor();
+  });
+
   it('throws no error', () => assert.deepEqual(test.errors, []));
 });

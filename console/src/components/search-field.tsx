@@ -11,10 +11,12 @@ interface SearchFieldProps {
   /** The text that the list shows; empty: all items. */
   value: string;
   onSearch(text: string): void;
+  /** Default: "Search". */
+  placeholder?: string;
 }
 
 /** A field that searches a list on the server while one types. */
-export function SearchField({ label, value, onSearch }: SearchFieldProps) {
+export function SearchField({ label, value, onSearch, placeholder }: SearchFieldProps) {
   const { common } = useMessages();
   const [text, setText] = useState(value);
   const search = useDebouncedCallback(onSearch, PAUSE_MS);
@@ -23,7 +25,7 @@ export function SearchField({ label, value, onSearch }: SearchFieldProps) {
     <TextInput
       type="search"
       aria-label={label}
-      placeholder={common.search}
+      placeholder={placeholder ?? common.search}
       maxLength={256}
       miw={220}
       value={text}

@@ -1,34 +1,182 @@
-import { Code, Text } from '@mantine/core';
+import { Anchor, Button, Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { SearchField } from '../components/search-field.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
 
+type AuditQuery = NonNullable<paths['/v1/admin/audit']['get']['parameters']['query']>;
 type AuditEvent = paths['/v1/admin/audit']['get']['responses'][200]['content']['application/json']['data'][number];
+type Action = NonNullable<AuditQuery['action']>;
 
-/** The audit log of the instance. */
+/** The filter, as it stands in the address. `from` and `to` are days of the browser's time zone. */
+export interface AuditFilter {
+  action?: string;
+  actor?: string;
+  resource?: string;
+  from?: string;
+  to?: string;
+}
+
+/** Actions that the filter offers. */
+const ACTIONS = [
+  ...['organization.created', 'organization.updated', 'organization.deleted'],
+  ...['api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked'],
+  ...['credit.set', 'credit.adjusted'],
+  ...['guardrail_policy.created', 'guardrail_policy.updated', 'guardrail_policy.deleted'],
+  ...['knowledge_base.created', 'knowledge_base.updated', 'knowledge_base.deleted'],
+  ...['data_source.created', 'data_source.updated', 'data_source.deleted', 'model_binding.updated'],
+  ...['invitation.created', 'invitation.deleted', 'member.added', 'member.updated', 'member.removed'],
+  ...['user.password_changed', 'user.password_reset_created', 'user.identity_linked'],
+] as const satisfies readonly Action[];
+
+const DAY_MS = 86_400_000;
+
+/** Unix seconds of the start of a local day, `2026-01-31`, plus whole days; undefined for other texts. */
+function startOfDay(day: string | undefined, plusDays: number): number | undefined {
+  const time = Date.parse(`${day}T00:00:00`);
+  return Number.isNaN(time) ? undefined : Math.floor((time + plusDays * DAY_MS) / 1000);
+}
+
+function toQuery({ action, actor, resource, from, to }: AuditFilter): AuditQuery {
+  const [start, end] = [startOfDay(from, 0), startOfDay(to, 1)];
+  return {
+    ...(action !== undefined && { action: action as Action }),
+    ...(actor !== undefined && { actor }),
+    ...(resource !== undefined && { resource_id: resource }),
+    ...(start !== undefined && { start_time: start }),
+    ...(end !== undefined && { end_time: end }),
+  };
+}
+
+/** The audit log of the instance, newest first. */
 export function AuditPage() {
   const { audit } = useMessages();
   const format = useFormat();
+  const filter = useSearch({ from: '/shell/audit' });
+  const navigate = useNavigate({ from: '/audit' });
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const change = (changes: { [Field in keyof AuditFilter]?: string | undefined }) =>
+    void navigate({ search: (search) => ({ ...search, ...changes }), replace: true });
   return (
     <Page title={audit.title} intro={audit.intro}>
+      <Filter filter={filter} change={change} onClear={isFiltered ? () => void navigate({ search: {} }) : null} />
       <ResourceTable<AuditEvent>
         label={audit.title}
-        queryKey={['audit']}
-        fetchPage={(after) => body(api.GET('/v1/admin/audit', { params: { query: { after, limit: 50 } } }))}
+        queryKey={['audit', filter]}
+        fetchPage={(after) => {
+          const query = { after, limit: 50, order: 'desc' as const, ...toQuery(filter) };
+          return body(api.GET('/v1/admin/audit', { params: { query } }));
+        }}
         rowKey={(event) => event.id}
-        empty={audit.empty}
+        empty={isFiltered ? audit.noMatch : audit.empty}
         columns={[
           { heading: audit.time, cell: (event) => format.time(event.created_at) },
           { heading: audit.action, cell: (event) => <Text fw={500}>{event.action}</Text> },
-          { heading: audit.actor, cell: (event) => <Code>{event.actor}</Code> },
-          { heading: audit.resource, cell: (event) => <Code>{event.resource_id}</Code> },
+          {
+            heading: audit.actor,
+            cell: ({ actor, actor_name: name }) => (
+              <FilterLink id={actor} name={name} onFilter={() => change({ actor })} />
+            ),
+          },
+          {
+            heading: audit.resource,
+            cell: ({ resource_id: resource }) => (
+              <FilterLink id={resource} name={null} onFilter={() => change({ resource })} />
+            ),
+          },
           { heading: audit.address, cell: (event) => event.address ?? '–' },
-          { heading: audit.changes, cell: (event) => event.changes.map(({ field }) => field).join(', ') },
+          { heading: audit.changes, cell: (event) => <Changes changes={event.changes} /> },
         ]}
       />
     </Page>
+  );
+}
+
+interface FilterProps {
+  filter: AuditFilter;
+  change(changes: { [Field in keyof AuditFilter]?: string | undefined }): void;
+  /** Null while nothing is filtered. */
+  onClear: (() => void) | null;
+}
+
+function Filter({ filter, change, onClear }: FilterProps) {
+  const { audit } = useMessages();
+  const isId = (text: string) => /^[a-z0-9_-]{1,64}$/.test(text);
+  const toId = (text: string) => (isId(text) ? text : undefined);
+  return (
+    <Group align="flex-end" gap="sm">
+      <Select
+        aria-label={audit.action}
+        placeholder={audit.allActions}
+        searchable
+        clearable
+        data={ACTIONS}
+        value={filter.action ?? null}
+        onChange={(action) => change({ action: action ?? undefined })}
+      />
+      <SearchField
+        label={audit.actorId}
+        placeholder={audit.actorId}
+        value={filter.actor ?? ''}
+        onSearch={(text) => change({ actor: toId(text) })}
+      />
+      <SearchField
+        label={audit.resourceId}
+        placeholder={audit.resourceId}
+        value={filter.resource ?? ''}
+        onSearch={(text) => change({ resource: toId(text) })}
+      />
+      {(['from', 'to'] as const).map((side) => (
+        <TextInput
+          key={side}
+          type="date"
+          aria-label={audit[side]}
+          value={filter[side] ?? ''}
+          onChange={(event) => change({ [side]: event.currentTarget.value || undefined })}
+        />
+      ))}
+      {onClear !== null && (
+        <Button variant="subtle" onClick={onClear}>
+          {audit.clear}
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+/** A name, or an id without one, that filters the log by its id. */
+function FilterLink({ id, name, onFilter }: { id: string; name: string | null; onFilter(): void }) {
+  const { audit } = useMessages();
+  return (
+    <Anchor component="button" type="button" ta="start" onClick={onFilter} title={fill(audit.only, { id })}>
+      {name ?? <Code>{id}</Code>}
+    </Anchor>
+  );
+}
+
+/** Longest value that is shown, in characters. */
+const MAX_VALUE = 120;
+
+const showValue = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
+};
+
+/** Changed fields with their values before and after, where the log has them. */
+function Changes({ changes }: { changes: AuditEvent['changes'] }) {
+  return (
+    <Stack gap={2}>
+      {changes.map(({ field, from, to }) => (
+        <Text key={field} size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {field}
+          {from !== undefined && `: ${showValue(from)}`}
+          {to !== undefined && `${from === undefined ? ': ' : ' → '}${showValue(to)}`}
+        </Text>
+      ))}
+    </Stack>
   );
 }

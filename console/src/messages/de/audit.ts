@@ -10,4 +10,12 @@ export const audit: Messages['audit'] = {
   time: 'Zeit',
   changes: 'Änderungen',
   empty: 'Noch keine Ereignisse.',
+  noMatch: 'Kein Ereignis entspricht dem Filter.',
+  allActions: 'Alle Aktionen',
+  actorId: 'ID des Akteurs',
+  resourceId: 'ID des Objekts',
+  from: 'Ab diesem Tag',
+  to: 'Bis zu diesem Tag',
+  clear: 'Filter aufheben',
+  only: 'Nur Ereignisse von {id}',
 };

@@ -8,4 +8,12 @@ export const audit = {
   time: 'Time',
   changes: 'Changes',
   empty: 'No events yet.',
+  noMatch: 'No event matches the filter.',
+  allActions: 'All actions',
+  actorId: 'Id of the actor',
+  resourceId: 'Id of the resource',
+  from: 'From this day',
+  to: 'Up to this day',
+  clear: 'Clear the filter',
+  only: 'Only events of {id}',
 };
