@@ -24,6 +24,15 @@ function texts<const Name extends string>(search: Record<string, unknown>, names
   return Object.fromEntries(found) as Partial<Record<Name, string>>;
 }
 
+/** Search parameters of the guardrails. */
+interface GuardrailSearch {
+  tab?: 'blocks' | undefined;
+  /** Only blocks of this policy. */
+  policy?: string | undefined;
+  /** Whether the form of a new policy is open. */
+  create?: true | undefined;
+}
+
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Outlet,
   notFoundComponent: NotFound,
@@ -131,6 +140,8 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/batches',
+    validateSearch: ({ create }: Record<string, unknown>): { create?: true | undefined } =>
+      create === true ? { create } : {},
     component: lazyRouteComponent(() => import('./pages/batches.tsx'), 'BatchesPage'),
   }),
   createRoute({
@@ -143,6 +154,11 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/guardrails',
+    validateSearch: ({ tab, policy, create }: Record<string, unknown>): GuardrailSearch => ({
+      ...(tab === 'blocks' && { tab }),
+      ...(typeof policy === 'string' && { policy }),
+      ...(create === true && { create }),
+    }),
     component: lazyRouteComponent(() => import('./pages/guardrails.tsx'), 'GuardrailsPage'),
   }),
   createRoute({

@@ -1,12 +1,12 @@
 import { changedFields, recordChange, toActor } from '../audit/record-change.ts';
-import { type ListQuery, page, pageBounds } from '../db/page.ts';
+import { page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { MODERATION_CATEGORIES } from '../engines/moderation-engine.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { DEFAULT_THRESHOLD, resolveThresholds, type Thresholds } from './policy.ts';
-import type { CreatePolicy, GuardrailPolicy, UpdatePolicy } from './schema.ts';
+import type { CreatePolicy, GuardrailPolicy, PolicyListQuery, UpdatePolicy } from './schema.ts';
 import {
   deletePolicyRow,
   insertPolicy,
@@ -52,10 +52,10 @@ export async function findPolicy(deps: Pick<Deps, 'db'>, organizationId: string,
   return row;
 }
 
-/** A page of the organization's policies, oldest first. */
-export async function listPolicies(deps: Pick<Deps, 'db'>, organizationId: string, query: ListQuery) {
+/** A page of the organization's policies. */
+export async function listPolicies(deps: Pick<Deps, 'db'>, organizationId: string, query: PolicyListQuery) {
   const bounds = pageBounds(query, 'guardrailPolicy');
-  const rows = await selectPolicies(deps.db.sql, organizationId, bounds);
+  const rows = await selectPolicies(deps.db.sql, organizationId, bounds, query.order);
   return page(rows.map(viewPolicy), bounds.limit);
 }
 

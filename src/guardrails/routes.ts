@@ -1,4 +1,4 @@
-import { ListQuery, listOf } from '../db/page.ts';
+import { listOf } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { listBlocks } from './blocks.ts';
@@ -17,6 +17,7 @@ import {
   DeletedPolicy,
   GuardrailBlock,
   GuardrailPolicy,
+  PolicyListQuery,
   PolicyParams,
   PolicyTest,
   TestPolicy,
@@ -52,7 +53,7 @@ export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): vo
       schema: {
         summary: 'List the guardrail policies',
         tags,
-        querystring: ListQuery,
+        querystring: PolicyListQuery,
         response: { 200: listOf(GuardrailPolicy) },
       },
       config,

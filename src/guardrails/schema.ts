@@ -109,6 +109,11 @@ export const DeletedPolicy = Type.Object({
   deleted: Type.Literal(true),
 });
 
+/** Query parameters of `GET /v1/guardrail-policies`. */
+export const PolicyListQuery = Type.Object({ ...ListQuery.properties, order: ListOrder });
+
+export type PolicyListQuery = Static<typeof PolicyListQuery>;
+
 /** Path of one policy. */
 export const PolicyParams = Type.Object({ policy_id: Type.String() });
 

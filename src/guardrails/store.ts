@@ -1,6 +1,6 @@
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Database, Sql } from '../db/db.ts';
-import type { PageBounds } from '../db/page.ts';
+import { type PageBounds, pageOrder } from '../db/page.ts';
 import { prepared } from '../db/prepared.ts';
 import { guardrailPolicies } from './tables.ts';
 
@@ -23,15 +23,20 @@ export async function lockPolicy(sql: Sql, organizationId: string, id: string): 
   return row ?? null;
 }
 
-/** The organization's policies, oldest first. */
-export function selectPolicies(sql: Sql, organizationId: string, { after, limit }: PageBounds): Promise<PolicyRow[]> {
-  const isAfter = after === null ? undefined : gt(guardrailPolicies.id, after);
+/** The organization's policies. */
+export function selectPolicies(
+  sql: Sql,
+  organizationId: string,
+  bounds: PageBounds,
+  order?: 'asc' | 'desc',
+): Promise<PolicyRow[]> {
+  const { isAfter, orderBy } = pageOrder(guardrailPolicies.id, bounds, order);
   return sql
     .select()
     .from(guardrailPolicies)
     .where(and(eq(guardrailPolicies.organizationId, organizationId), isAfter))
-    .orderBy(asc(guardrailPolicies.id))
-    .limit(limit + 1);
+    .orderBy(orderBy)
+    .limit(bounds.limit + 1);
 }
 
 /** Replaces the fields that a caller may change. */

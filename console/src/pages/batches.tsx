@@ -1,7 +1,6 @@
 import { Anchor, Button, Group, Progress, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
@@ -31,8 +30,9 @@ export function BatchesPage() {
   const mayWrite = useMayWrite();
   const { organization } = useSession();
   const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  const [isCreating, setCreating] = useState(false);
+  const navigate = useNavigate({ from: '/batches' });
+  const { create: isCreating = false } = useSearch({ from: '/shell/batches' });
+  const setCreating = (create: boolean) => void navigate({ search: create ? { create } : {}, replace: true });
   const columns = useColumns();
   const create = mayWrite ? <Button onClick={() => setCreating(true)}>{batches.create}</Button> : undefined;
   return (

@@ -1,28 +1,29 @@
-import { Badge, Button, Group, Mark, Stack, Text, Textarea } from '@mantine/core';
+import { Badge, Button, Group, Mark, Paper, Progress, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
 import { ErrorState } from '../components/states.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
+import { CATEGORIES } from './guardrail-form.tsx';
 import type { Policy } from './guardrails.tsx';
 
-interface Match {
-  start_index: number;
-  end_index: number;
-}
+type Result =
+  paths['/v1/guardrail-policies/{policy_id}/test']['post']['responses'][200]['content']['application/json']['results'][number];
+type Stage = 'input' | 'output';
+
+const ACTION_COLORS = { block: 'red', warn: 'orange', pass: 'teal' } as const;
 
 /** Checks a text against a policy and shows scores and matches. */
 export function DryRun({ policy }: { policy: Policy }) {
   const { guardrails } = useMessages();
   const [input, setInput] = useState('');
+  const [stage, setStage] = useState<Stage>('input');
   const mutation = useMutation({
-    mutationFn: () =>
-      body(
-        api.POST('/v1/guardrail-policies/{policy_id}/test', {
-          params: { path: { policy_id: policy.id } },
-          body: { input },
-        }),
-      ),
+    mutationFn: () => {
+      const params = { path: { policy_id: policy.id } };
+      return body(api.POST('/v1/guardrail-policies/{policy_id}/test', { params, body: { input, stage } }));
+    },
   });
   const [result] = mutation.data?.results ?? [];
   return (
@@ -33,6 +34,13 @@ export function DryRun({ policy }: { policy: Policy }) {
       }}
     >
       <Stack>
+        <SegmentedControl
+          aria-label={guardrails.applyTo}
+          w="fit-content"
+          data={(['input', 'output'] as const).map((value) => ({ value, label: guardrails[value] }))}
+          value={stage}
+          onChange={(value) => setStage(value as Stage)}
+        />
         <Textarea
           label={guardrails.testHint}
           autosize
@@ -49,38 +57,78 @@ export function DryRun({ policy }: { policy: Policy }) {
           </Button>
         </Group>
         {mutation.isError && <ErrorState error={mutation.error} />}
-        {result !== undefined && (
-          <Stack gap="xs" aria-live="polite">
-            <Group gap="xs">
-              <Badge color={result.action === 'block' ? 'red' : result.action === 'warn' ? 'orange' : 'teal'} tt="none">
-                {result.action}
-              </Badge>
-              <Text size="sm">{result.reasons.join(' · ')}</Text>
-            </Group>
-            {result.category_scores !== null && (
-              <Text size="sm" c="dimmed">
-                {Object.entries(result.category_scores)
-                  .map(([category, score]) => `${category} ${Number(score).toFixed(2)}`)
-                  .join(' · ')}
-              </Text>
-            )}
-            <Text style={{ whiteSpace: 'pre-wrap' }}>{markMatches(result.normalized_text, result.topics)}</Text>
-          </Stack>
-        )}
+        {result !== undefined && <TestResult policy={policy} result={result} />}
       </Stack>
     </form>
   );
 }
 
+function TestResult({ policy, result }: { policy: Policy; result: Result }) {
+  const { guardrails } = useMessages();
+  return (
+    <Stack gap="sm" aria-live="polite">
+      <Group gap="xs">
+        <Badge variant="light" color={ACTION_COLORS[result.action]} tt="none">
+          {guardrails.results[result.action]}
+        </Badge>
+        <Text size="sm">{result.reasons.join(' · ')}</Text>
+      </Group>
+      <Paper withBorder p="sm">
+        <Text style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+          {markMatches(result.normalized_text, result.topics)}
+        </Text>
+      </Paper>
+      {result.category_scores === null ? (
+        <Text size="sm" c="dimmed">
+          {guardrails.noScores}
+        </Text>
+      ) : (
+        CATEGORIES.map((category) => (
+          <CategoryScore
+            key={category}
+            label={guardrails.categories[category]}
+            score={Number(result.category_scores?.[category] ?? 0)}
+            threshold={policy.thresholds[category]}
+          />
+        ))
+      )}
+    </Stack>
+  );
+}
+
+function CategoryScore({ label, score, threshold }: { label: string; score: number; threshold: number }) {
+  const { guardrails } = useMessages();
+  const isOff = threshold >= 1;
+  const isFlagged = !isOff && score >= threshold;
+  return (
+    <div>
+      <Group justify="space-between">
+        <Text size="sm">{label}</Text>
+        <Text size="sm" fw={isFlagged ? 700 : 400}>
+          {isOff
+            ? guardrails.off
+            : fill(guardrails.score, { score: score.toFixed(2), threshold: threshold.toFixed(2) })}
+        </Text>
+      </Group>
+      <Progress value={score * 100} color={isFlagged ? 'red' : 'gray'} aria-label={label} />
+    </div>
+  );
+}
+
 /** Marks the spans of matches; overlapping ones are joined. */
-function markMatches(text: string, matches: readonly Match[]): ReactNode[] {
+function markMatches(text: string, matches: Result['topics']): ReactNode[] {
   const sorted = [...matches].sort((a, b) => a.start_index - b.start_index);
   const parts: ReactNode[] = [];
   let at = 0;
-  for (const { start_index, end_index } of sorted) {
+  for (const { start_index, end_index, action } of sorted) {
     const start = Math.max(at, start_index);
     if (end_index <= start) continue;
-    parts.push(text.slice(at, start), <Mark key={start}>{text.slice(start, end_index)}</Mark>);
+    parts.push(
+      text.slice(at, start),
+      <Mark key={start} color={action === 'block' ? 'red' : 'yellow'}>
+        {text.slice(start, end_index)}
+      </Mark>,
+    );
     at = end_index;
   }
   return [...parts, text.slice(at)];
