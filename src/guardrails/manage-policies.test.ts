@@ -149,9 +149,15 @@ describe('/v1/guardrail-policies', () => {
     );
     const second = await api.send('GET', `${PATH}?limit=2&after=${ids[1]}`, { key });
     assert.deepEqual([second.json.data[0].id, second.json.has_more], [ids[2], false]);
+    const newest = await api.send('GET', `${PATH}?order=desc&after=${ids[2]}`, { key });
+    assert.deepEqual(
+      newest.json.data.map(({ id }: { id: string }) => id),
+      [ids[1], ids[0]],
+    );
     for (const [query, param] of [
       ['limit=0', 'limit'],
       ['limit=101', 'limit'],
+      ['order=up', 'order'],
       ['after=kb_1', 'after'],
     ]) {
       assertError(await api.send('GET', `${PATH}?${query}`), 400, 'invalid_value', param);

@@ -31,6 +31,8 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     const found: string[] = [];
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
+      // Colours change by transitions, in the middle of which contrasts are low.
+      while ((await page.evaluate('document.getAnimations().length')) !== 0) await page.waitForTimeout(20);
       found.push(...(await accessibilityViolations(page)).map((violation) => `${state} ${colorScheme}: ${violation}`));
       await shoot(`${state}-${colorScheme}`);
     }
@@ -186,6 +188,89 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.getByText('revoked').waitFor();
     assert.equal(await statusOf(secret), 401);
     assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
+  });
+
+  it('creates a policy with topics and shows scores and matches in a dry run', async () => {
+    await test.open('/guardrails?create=true');
+    await dialog().getByLabel('Name').fill(`Projects ${XSS}`);
+    for (const [index, topic] of ['falcon', XSS, 'owl'].entries()) {
+      await dialog().getByRole('button', { name: 'Add topic' }).click();
+      await dialog()
+        .getByLabel(`Topic ${index + 1}`, { exact: true })
+        .fill(topic);
+    }
+    await dialog().getByRole('combobox', { name: 'Action of topic 3' }).click();
+    await page.getByRole('option', { name: 'Warn' }).click();
+    await inspect('policy-create');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.getByText('applies now').waitFor();
+    await page.getByRole('button', { name: 'Dry run' }).click();
+    await dialog().getByRole('textbox').fill('An owl and a falcon: I will kill you, you idiot.');
+    await dialog().getByRole('button', { name: 'Check' }).click();
+    await dialog().getByText('blocked', { exact: true }).waitFor();
+    assert.deepEqual((await dialog().locator('mark').allTextContents()).toSorted(), ['falcon', 'owl']);
+    await dialog().getByRole('progressbar', { name: 'Violence' }).waitFor();
+    await inspect('policy-dry-run');
+    await page.keyboard.press('Escape');
+  });
+
+  it('lists a blocked text without the text, and turns the policy off in the list', async () => {
+    const secret = 'my unique words about a falcon';
+    const ask = async () => {
+      const body = { model: 'general-8b', max_tokens: 4, messages: [{ role: 'user', content: secret }] };
+      return page.evaluate(async (content) => {
+        const headers = { 'content-type': 'application/json' };
+        return (await fetch('/v1/chat/completions', { method: 'POST', headers, body: content })).status;
+      }, JSON.stringify(body));
+    };
+    assert.equal(await ask(), 400);
+    await page.getByRole('tab', { name: 'Blocked texts' }).click();
+    await page.getByRole('cell', { name: "topic 'falcon' (block)" }).waitFor();
+    await page.getByRole('cell', { name: `Projects ${XSS}` }).waitFor();
+    assert.ok(!(await page.content()).includes('unique words'));
+    await inspect('blocks');
+    await page.reload();
+    await page.getByRole('cell', { name: 'general-8b' }).waitFor();
+    await page.getByRole('tab', { name: 'Policies' }).click();
+    await page.getByRole('switch', { name: 'Enabled' }).uncheck({ force: true });
+    await page.getByText('applies now').waitFor({ state: 'detached' });
+    await inspect('policies');
+    await page.getByRole('button', { name: /^Delete/ }).click();
+    await dialog().getByText('No key uses this policy').waitFor();
+    await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('No policies yet.').waitFor();
+  });
+
+  it('opens pages, finds a key on the server and switches the theme by the keyboard alone', async () => {
+    await test.open('/');
+    await page.keyboard.press('?');
+    await dialog().getByRole('cell', { name: 'This overview' }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'detached' });
+    const type = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      await dialog().getByRole('textbox').or(dialog().getByRole('searchbox')).waitFor();
+      await page.keyboard.type(text);
+    };
+    await type('guardrails');
+    await dialog().getByRole('button', { name: 'Guardrails' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Guardrails' }).waitFor();
+    await type('anoth');
+    await dialog()
+      .getByRole('button', { name: /another/ })
+      .waitFor();
+    await inspect('palette');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'another' }).waitFor();
+    await page.locator(':root[data-mantine-color-scheme=light]').waitFor();
+    await type('light and dark');
+    await dialog().getByRole('button', { name: 'Switch between light and dark' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator(':root[data-mantine-color-scheme=dark]').waitFor();
   });
 
   it('runs no script of a text and calls no other host', () => {

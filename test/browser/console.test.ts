@@ -89,8 +89,9 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await open('/guardrails');
     await page.getByRole('button', { name: 'Create policy' }).first().click();
     await page.getByLabel('Name').fill('Competitors');
-    await page.getByLabel('Denied topics').fill('acme corp');
-    await page.getByRole('switch', { name: 'Enabled' }).uncheck({ force: true });
+    await page.getByRole('button', { name: 'Add topic' }).click();
+    await page.getByLabel('Topic 1', { exact: true }).fill('acme corp');
+    await page.getByRole('dialog').getByRole('switch', { name: 'Enabled' }).uncheck({ force: true });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('button', { name: 'Dry run' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('We met at Acme Corp.');

@@ -17,9 +17,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { api } from '../api/client.ts';
-import { sessionQuery, useSession } from '../api/session.ts';
+import { useSession } from '../api/session.ts';
 import { useMessages } from '../messages/index.tsx';
+import { Commands } from './commands.tsx';
 import { NAVIGATION } from './navigation.ts';
+import { useSwitchOrganization } from './use-switch-organization.ts';
 
 /** The frame of all pages behind the sign-in: navigation, organization, account. */
 export function Shell() {
@@ -49,6 +51,7 @@ export function Shell() {
             </Anchor>
           </Group>
           <Group gap="xs" wrap="nowrap">
+            <Commands />
             <OrganizationSwitch />
             <ThemeButton />
             <AccountMenu />
@@ -101,17 +104,7 @@ function Navigation({ path }: { path: string }) {
 function OrganizationSwitch() {
   const { nav } = useMessages();
   const { organization, organizations } = useSession();
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  const change = useMutation({
-    mutationFn: (id: string) => api.PATCH('/v1/session', { body: { organization_id: id } }),
-    onSuccess: async ({ data }) => {
-      // Data of the other organization must not be seen, not even for a moment.
-      queryClient.clear();
-      queryClient.setQueryData(sessionQuery.queryKey, data ?? null);
-      await navigate({ to: '/' });
-    },
-  });
+  const change = useSwitchOrganization();
   if (organizations.length < 2) return null;
   return (
     <Select
@@ -159,7 +152,12 @@ function AccountMenu() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button size="xs" variant="default" aria-label={`${user.name.slice(0, 20)}: ${nav.account}`}>
+        <Button
+          size="xs"
+          variant="default"
+          maw={{ base: 120, sm: 240 }}
+          aria-label={`${user.name.slice(0, 20)}: ${nav.account}`}
+        >
           {user.name.slice(0, 20)}
         </Button>
       </Menu.Target>

@@ -2,6 +2,7 @@ import type { Messages } from '../en/index.ts';
 import { audit } from './audit.ts';
 import { batches } from './batches.ts';
 import { cache } from './cache.ts';
+import { commands } from './commands.ts';
 import { common } from './common.ts';
 import { configuration } from './configuration.ts';
 import { files } from './files.ts';
@@ -26,6 +27,7 @@ export const de: Messages = {
   product: 'Quire',
   nav,
   common,
+  commands,
   signIn,
   join,
   start,

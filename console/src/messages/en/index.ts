@@ -1,6 +1,7 @@
 import { audit } from './audit.ts';
 import { batches } from './batches.ts';
 import { cache } from './cache.ts';
+import { commands } from './commands.ts';
 import { common } from './common.ts';
 import { configuration } from './configuration.ts';
 import { files } from './files.ts';
@@ -25,6 +26,7 @@ export const en = {
   product: 'Quire',
   nav,
   common,
+  commands,
   signIn,
   join,
   start,
