@@ -18,7 +18,6 @@ export function adminRoutes(app: App, deps: AdminDeps): void {
   adminUsageRoutes(app, deps);
   adminModelRoutes(app, deps);
   userAdminRoutes(app, deps);
-  auditRoutes(app, deps);
   configurationRoutes(app, deps);
   auditRoutes(app, { ...deps, nameActors });
 }
