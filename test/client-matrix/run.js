@@ -1,8 +1,8 @@
 /**
- * `npm run test:clients`: runs client libraries against a service, and the client that is generated from the API description. Installs
+ * `npm run test:clients`: runs client libraries against a service, and the clients that are generated from the API description. Installs
  * them first (`npm ci` in this folder). `--write` writes the table to docs/clients.md.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { requireNode24 } from '../../src/require-node.js';
@@ -25,6 +25,7 @@ const { startService, BOOTSTRAP_KEY } = await import('../spawned-service.ts');
 const { startStubModel } = await import('./stub-model.js');
 const { CLIENTS } = await import('./clients.js');
 const { GENERATED_CLIENT } = await import('./generated-client.js');
+const { tryPythonClients } = await import('./python-clients.js');
 
 const stub = await startStubModel();
 const service = await startService({ config: `models:\n  stub:\n    base_urls: ${stub.baseUrl}\n` });
@@ -37,13 +38,15 @@ const context = {
 };
 const rows = [];
 for (const client of [...CLIENTS, GENERATED_CLIENT]) rows.push(await tryClient(client));
+const python = await tryPythonClients(context);
+rows.push(...python.rows);
 await service.stop();
 await stub.close();
 await prepared.close();
 
 const table = renderTable(rows);
 console.log(table);
-console.log(describePython());
+for (const line of python.skipped) console.log(line);
 if (process.argv.includes('--write')) writePage(table);
 const failures = rows.flatMap(({ name, results }) =>
   results.filter(({ error }) => error).map(({ feature, error }) => `${name}, ${feature}: ${error.stack ?? error}`),
@@ -82,25 +85,14 @@ function renderTable(clients) {
     const result = results.find((each) => each.feature === feature);
     return result === undefined ? '-' : result.error === null ? 'yes' : 'NO';
   };
-  const lines = clients.map(({ name, results }) => {
+  const lines = clients.map(({ name, results, version: ownVersion }) => {
     const versions = Object.keys(dependencies).filter((dependency) => name.split(' ').includes(dependency));
     const passed = results.filter(({ error }) => error === null).length;
-    const version = versions.map((dependency) => dependencies[dependency]).join(', ');
+    const version = ownVersion ?? versions.map((dependency) => dependencies[dependency]).join(', ');
     return [name, version, ...FEATURES.map((feature) => cell(results, feature)), `${passed} of ${results.length}`];
   });
   const head = ['Client', 'Version', ...FEATURES, 'Passed'];
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-/** The Python client needs PyPI, which not every machine that runs this reaches. */
-function describePython() {
-  const { status } = spawnSync('python3', ['-c', 'import openai']);
-  if (status !== 0) return 'Python openai: skipped, because `python3 -c "import openai"` fails.';
-  const script = fileURLToPath(new URL('python_client.py', import.meta.url));
-  const { status: code, stderr } = spawnSync('python3', [script, context.baseURL, context.apiKey], {
-    encoding: 'utf8',
-  });
-  return code === 0 ? 'Python openai: passed.' : `Python openai: FAILED\n${stderr}`;
 }
 
 function writePage(rendered) {
