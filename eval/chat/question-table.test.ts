@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { casesOf, chosenOf, type QuestionSet } from './question-cases.ts';
-import { overlap, repeats } from './question-table.ts';
+import { overlap, questionTable, repeats } from './question-table.ts';
 import { turnsOf } from './tool-cases.ts';
 
 describe('the measures of answers', () => {
@@ -52,6 +53,20 @@ describe('the cases', () => {
     const { asked, unanswerable } = casesOf(set, { passages: 2 }, new Set([1]));
     assert.deepEqual([...(asked[0]?.passages ?? [])].sort(), ['cats eat fish', 'dogs eat meat']);
     assert.deepEqual([...(unanswerable[0]?.passages ?? [])].sort(), ['cats eat fish', 'cats sleep a lot']);
+  });
+  it('count a rejected chat as rejected, and not as declined', async () => {
+    const post = async (): Promise<never> => {
+      throw new Error('POST /v1/chat/completions answered 400: too long');
+    };
+    const part = { name: 'animals', set, amount: { passages: 2 }, most: 1 };
+    const { columns, rows } = await questionTable(
+      { post } as unknown as ServiceClient,
+      [{ id: 'm', name: 'm' }],
+      part,
+      0,
+    );
+    const cells = Object.fromEntries(columns.map(({ name }, i) => [name, rows[0]?.cells[i]]));
+    assert.deepEqual([cells['unanswerable declined'], cells['answered'], cells['rejected']], [0, 0, 2]);
   });
   it('of one half are none of the other', () => {
     assert.deepEqual([chosenOf(set, 0, 9), chosenOf(set, 1, 1)], [new Set([0, 2]), new Set([1])]);
