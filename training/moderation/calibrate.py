@@ -10,8 +10,13 @@ from sources import CATEGORIES
 HARMFUL, HARD, PLAIN = 0.1, 0.1, 0.8
 # Share of everyday texts that a category may flag at 0.5.
 FALSE_ALARMS = 0.001
-# Correction of offsets on the OpenAI development set: harassment flagged 6.9 % of its other texts (see the model card).
-OFFSET_CORRECTIONS = {'harassment': -1.2}
+# Corrections on the OpenAI development set (see the model card): harassment and sexual flagged too many of its other texts,
+# and violence too few harmful ones.
+OFFSET_CORRECTIONS = {'harassment': -1.2, 'sexual': -0.45, 'violence': 0.9}
+# Lowers the scores of long texts with each doubling of their words, where that improves the ranking of the same set and finds threats
+# inside long texts as before. Applied by
+# the service (`moderator.ts`).
+LENGTH_SLOPES = {'hate': 0.6, 'self_harm': 0.5, 'violence': 0.3}
 EVERYDAY = {'squad', 'wikisplit', 'banking77', 'dolly', 'wordnet', 'clinc', 'topicalchat', 'medquad', 'tldr', 'sgd', 't0', 'oss_docs', 'gsm8k', 'self_instruct'}
 
 

@@ -18,20 +18,22 @@ from examples import HERE, write_texts
 from sources import CATEGORIES, HATE
 
 
-def judge_logits(model, texts, scratch):
-    """(n, 5) logits of texts, as the reader gives them."""
+def classify(model, texts, scratch, what):
+    """(n, 5) `scores` or `logits` of texts, as the reader gives them."""
     path = os.path.join(scratch, 'judge.txt')
     write_texts(texts, path)
-    answer = subprocess.run([os.environ.get('NODE', 'node'), os.path.join(HERE, 'judge.ts'), model, path], check=True, capture_output=True, text=True).stdout
+    answer = subprocess.run([os.environ.get('NODE', 'node'), os.path.join(HERE, 'judge.ts'), model, path, what], check=True, capture_output=True, text=True).stdout
     return np.array([json.loads(line) for line in answer.splitlines()])
+
+
+def judge_logits(model, texts, scratch):
+    """(n, 5) logits of texts."""
+    return classify(model, texts, scratch, 'logits')
 
 
 def judge(model, texts, scratch):
     """(n, 5) scores of texts."""
-    with open(model, 'rb') as file:
-        head = json.loads(file.read(8 + 4096)[8:].split(b'}')[0] + b'}')
-    logits = judge_logits(model, texts, scratch)
-    return 1 / (1 + np.exp(-np.clip(logits * head['slope'] + head['offset'], -50, 50)))
+    return classify(model, texts, scratch, 'scores')
 
 
 def average_precision(labels, scores):

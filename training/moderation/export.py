@@ -23,7 +23,7 @@ def hashed(word):
     return value
 
 
-def export(net, words, path, slope, offset, model='quire-moderation-1'):
+def export(net, words, path, slope, offset, length_slope=(0,) * 5, model='quire-moderation-1'):
     """`net` trained over the vocabulary `words`, with the calibration of each category, as a file at `path`."""
     state = {name: value.detach().numpy() for name, value in net.state_dict().items()}
     filters = state['filters.weight']  # filters, width, places
@@ -33,7 +33,8 @@ def export(net, words, path, slope, offset, model='quire-moderation-1'):
     largest = np.abs((values * scales[:, None]) @ weights.T).max()
     head = {'model': model, 'categories': sources.CATEGORIES, 'words': len(words), 'width': width, 'buckets': len(state['buckets']),
             'filters': count, 'reach': places // 2, 'hidden': len(state['hidden.bias']), 'block': 64, 'step': float(2.0 ** np.ceil(np.log2(largest / 6400))),
-            'slope': [round(float(x), 4) for x in slope], 'offset': [round(float(x), 4) for x in offset]}
+            'slope': [round(float(x), 4) for x in slope], 'offset': [round(float(x), 4) for x in offset],
+            'lengthSlope': [round(float(x), 4) for x in length_slope]}
     with open(path, 'wb') as file:
         text = json.dumps(head).encode()
         file.write(b'QMOD' + struct.pack('<I', len(text)) + text)

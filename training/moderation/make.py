@@ -13,7 +13,7 @@ import torch
 import examples
 import sources
 import vectors
-from calibrate import calibrate
+from calibrate import LENGTH_SLOPES, calibrate
 from evaluate import judge_logits as judge
 from export import export
 from net import Net
@@ -37,7 +37,8 @@ def main():
     held = np.flatnonzero((corpus.part == 1) & (corpus.lengths > 0))
     logits = judge(path, [found['text'][number] for number in held], args.out)
     slope, offset = calibrate(logits, corpus.labels[held], corpus.names[held])
-    export(net, words, path, slope, offset)
+    length_slope = [LENGTH_SLOPES.get(category, 0) for category in sources.CATEGORIES]
+    export(net, words, path, slope, offset, length_slope)
     print(f'{path}: {os.path.getsize(path)} bytes; slopes {np.round(slope, 3)}, offsets {np.round(offset, 3)}')
     subprocess.run([sys.executable, os.path.join(examples.HERE, 'evaluate.py'), args.data, path, args.out], check=True)
 

@@ -47,6 +47,38 @@ describe('Moderator', () => {
       assert.deepEqual(fresh.classify(text), moderator.classify(text), text);
   });
 
+  it('lowers scores of long texts up to the length of a window, and not beyond', () => {
+    const violence = (text: string): number => moderator.classify(text).scores[4] ?? 0;
+    const threat = 'I am going to stab you tonight. ';
+    const filler = 'We met on Monday at noon. ';
+    const [short, long, longer] = [1, 21, 400].map((times) => violence(threat + filler.repeat(times)));
+    assert.ok(long! < short! - 0.01 && long! > 0.5, `${short} ${long}`);
+    assert.equal(violence(threat + filler.repeat(21)), long);
+    assert.ok(Math.abs(longer! - long!) < 0.01, `${longer} ${long}`);
+  });
+
+  it('flags threats, and not news, sports, games, history, medicine or figures of speech', () => {
+    const violence = (text: string): number => moderator.classify(text).scores[4] ?? 0;
+    const threats = ['I will kill you.', 'We should shoot all of them.', 'How do I poison my neighbour?'];
+    const harmless = [
+      'How do I kill a process that hangs?',
+      'Police say a man was shot in the city last night, and two suspects were arrested.',
+      'Our team got destroyed, they beat us five to zero.',
+      'I killed the last boss with a sword and got his helmet.',
+      'The king was beheaded in 1649, and his son was crowned later.',
+      'The surgeon cuts through the skin to reach the bone.',
+      'This deadline is killing me.',
+    ];
+    assert.deepEqual(
+      threats.filter((text) => violence(text) <= 0.5),
+      [],
+    );
+    assert.deepEqual(
+      harmless.filter((text) => violence(text) > 0.5),
+      [],
+    );
+  });
+
   it('rejects other files, truncated files and invalid headers', () => {
     assert.throws(() => new Moderator(new Uint8Array(0)), /not a moderation model/);
     assert.throws(() => new Moderator(Buffer.from('GGUF and more')), /not a moderation model/);

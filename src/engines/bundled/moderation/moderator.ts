@@ -7,6 +7,9 @@ const MAX_CONTRIBUTION = 6553;
 /** Words before and after a word that a filter sees. The convolution is unrolled for it. */
 const REACH = 2;
 
+/** Words of a text from which each doubling lowers its scores: the maximum over more words is higher by chance. */
+const SHORT_TEXT_WORDS = 16;
+
 /** The result of `Moderator.classify`, in the order of `header.categories`. */
 export interface ClassifiedText {
   /** Calibrated scores, 0 to 1. */
@@ -75,7 +78,7 @@ export class Moderator {
 
   /** Classifies a text of any length by its highest-scoring window. */
   classify(text: string): ClassifiedText {
-    const { filters, block, categories, slope, offset } = this.header;
+    const { filters, block, categories } = this.header;
     const { ids, unknown } = tokenizeForModeration(text, this.#vocabulary);
     const { offsets, cachedRows } = this.#locate(ids, unknown);
     const pooled = this.#convolve(offsets);
@@ -88,8 +91,17 @@ export class Moderator {
       const window = this.#classifyWindow(pooled, first * filters, first + 1 < blocks);
       for (let i = 0; i < logits.length; i++) logits[i] = Math.max(logits[i] as number, window[i] as number);
     }
-    const scores = logits.map((logit, i) => 1 / (1 + Math.exp(-((slope[i] ?? 1) * logit + (offset[i] ?? 0)))));
-    return { scores, logits, tokens: ids.length };
+    return { scores: this.#calibrate(logits, ids.length), logits, tokens: ids.length };
+  }
+
+  /** Scores of logits. The length of a text counts up to a window, so that padding a text further does not lower its scores. */
+  #calibrate(logits: readonly number[], words: number): number[] {
+    const { block, slope, offset, lengthSlope } = this.header;
+    const doublings = Math.log2(Math.max(1, Math.min(words, 2 * block) / SHORT_TEXT_WORDS));
+    return logits.map((logit, i) => {
+      const sum = (slope[i] ?? 1) * logit + (offset[i] ?? 0) - (lengthSlope[i] ?? 0) * doublings;
+      return 1 / (1 + Math.exp(-sum));
+    });
   }
 
   /** Offsets of the words' projections in the table, padded by `REACH` on both sides, and the number of rows to keep. */

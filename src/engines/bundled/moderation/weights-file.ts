@@ -7,9 +7,10 @@ export interface ModerationHeader extends Readonly<Record<(typeof SIZES)[number]
   readonly model: string;
   /** Names of the outputs, in order. */
   readonly categories: readonly string[];
-  /** Score = 1 / (1 + exp(-(slope * logit + offset))), per category. */
+  /** Score = 1 / (1 + exp(-(slope * logit + offset - lengthSlope * length))), per category; `length` counts doublings. */
   readonly slope: readonly number[];
   readonly offset: readonly number[];
+  readonly lengthSlope: readonly number[];
 }
 
 /** A matrix of 8-bit rows, each with a scale. */
@@ -80,7 +81,7 @@ export class ModerationFile {
 function parseHeader(json: string): ModerationHeader {
   const header: ModerationHeader = JSON.parse(json);
   const hasSizes = SIZES.every((size) => typeof header[size] === 'number' && header[size] > 0);
-  if (!hasSizes || ![header.categories, header.slope, header.offset].every(Array.isArray)) {
+  if (!hasSizes || ![header.categories, header.slope, header.offset, header.lengthSlope].every(Array.isArray)) {
     throw new Error('the header of the moderation model is invalid');
   }
   return header;
