@@ -179,6 +179,12 @@ const pages = [
   }),
   createRoute({
     ...shellPath,
+    path: '/organizations',
+    validateSearch: (search: Record<string, unknown>) => texts(search, ['q']),
+    component: lazyRouteComponent(() => import('./pages/organizations.tsx'), 'OrganizationsPage'),
+  }),
+  createRoute({
+    ...shellPath,
     path: '/audit',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
     component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),

@@ -27,11 +27,11 @@ export async function insertOrganization(
   return rows.length === 1;
 }
 
-/** Selects organizations that are not deleted, oldest first; only the one of that name unless `name` is null. */
+/** Selects organizations that are not deleted, oldest first; only the one of that name, or those whose name contains `search`. */
 export function selectOrganizations(
   sql: Sql,
   bounds: PageBounds,
-  name: string | null = null,
+  { name, search }: { name?: string | undefined; search?: string | undefined } = {},
 ): Promise<OrganizationRow[]> {
   return sql
     .select()
@@ -39,7 +39,8 @@ export function selectOrganizations(
     .where(
       and(
         isNull(organizations.deletedAt),
-        name === null ? undefined : eq(organizations.name, name),
+        name === undefined ? undefined : eq(organizations.name, name),
+        nameContains(organizations.name, search),
         bounds.after === null ? undefined : gt(organizations.id, bounds.after),
       ),
     )

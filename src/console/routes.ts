@@ -23,6 +23,7 @@ const PAGES = [
   'models',
   'usage',
   'cache',
+  'organizations',
   'audit',
   'settings',
 ] as const;

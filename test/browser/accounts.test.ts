@@ -21,6 +21,8 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     };
     test = await startConsole({ env });
     page = test.page;
+    // Contrast is measured in dialogs, which otherwise fade in.
+    await page.emulateMedia({ reducedMotion: 'reduce' });
   });
   after(async () => {
     await test?.close();
@@ -108,6 +110,35 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByText('role: viewer → developer').first().waitFor();
     await page.getByLabel('Up to this day').fill('2020-01-01');
     await page.getByText('No event matches the filter.').waitFor();
+  });
+
+  it('an operator creates, renames and deletes an organization, and changes its credits', async () => {
+    await test.open('/organizations');
+    await page.getByRole('button', { name: 'Create organization' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('acme');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Rename: acme' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('acme two');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Credits: acme two' }).click();
+    for (const [label, amount] of [
+      ['New balance', '100'],
+      ['Amount', '-0.5'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Change credits' }).click();
+      await page.getByRole('textbox', { name: label }).fill(amount);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('textbox', { name: label }).waitFor({ state: 'detached' });
+    }
+    await page.getByRole('dialog').getByText('$99.50').waitFor();
+    await page.getByRole('dialog').getByRole('cell', { name: '-$0.50' }).waitFor();
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await page.keyboard.press('Escape');
+    await test.open('/organizations?q=ACME');
+    assert.equal(await page.getByRole('button', { name: 'Rename: default' }).count(), 0);
+    await page.getByRole('button', { name: 'Delete: acme two' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('None').waitFor();
   });
 
   it('throws no error', () => assert.deepEqual(test.errors, []));

@@ -40,6 +40,7 @@ export const NAVIGATION: readonly { heading: keyof Messages['nav'] | null; items
     items: [
       { to: '/models', label: 'models', scope: 'admin' },
       { to: '/cache', label: 'cache', scope: 'admin' },
+      { to: '/organizations', label: 'organizations', scope: 'admin' },
       { to: '/audit', label: 'audit', scope: 'admin' },
       { to: '/settings/instance', label: 'configuration', scope: 'admin' },
     ],

@@ -55,7 +55,7 @@ export async function findOrganization(deps: Pick<Deps, 'db'>, id: string): Prom
 /** A page of the organizations, oldest first. */
 export async function listOrganizations(deps: Pick<Deps, 'db'>, query: OrganizationsQuery) {
   const bounds = pageBounds(query, 'organization');
-  const rows = await selectOrganizations(deps.db.sql, bounds, query.name);
+  const rows = await selectOrganizations(deps.db.sql, bounds, query);
   return page(rows.map(viewOrganization), bounds.limit);
 }
 

@@ -51,6 +51,8 @@ describe('/v1/admin/organizations', () => {
     assert.deepEqual(json.data, [b]);
     assert.deepEqual((await api.send('GET', `${PATH}?name=list%20a`)).json.data, [a]);
     assert.deepEqual((await api.send('GET', `${PATH}?name=nobody`)).json.data, []);
+    assert.deepEqual((await api.send('GET', `${PATH}?search=LIST`)).json.data, [a, b]);
+    assertError(await api.send('GET', `${PATH}?search=`), 400, 'invalid_value', 'search');
   });
 
   it('deletes an organization: its keys fail at once, its name is free, and the deletion is audited once', async () => {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery } from '../../db/page.ts';
+import { ListQuery, NameSearch } from '../../db/page.ts';
 import { MUST } from '../../http/validation.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { Limits, LimitsInput } from '../fields.ts';
@@ -72,6 +72,7 @@ export type DeletedOrganization = Static<typeof DeletedOrganization>;
 export const OrganizationsQuery = Type.Object({
   ...ListQuery.properties,
   name: Type.Optional(Type.String({ ...Name, description: 'Only the organization of this name.' })),
+  search: NameSearch,
 });
 
 export type OrganizationsQuery = Static<typeof OrganizationsQuery>;

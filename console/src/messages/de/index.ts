@@ -13,6 +13,7 @@ import { kb } from './knowledge-bases.ts';
 import { members } from './members.ts';
 import { models } from './models.ts';
 import { nav } from './nav.ts';
+import { organizations } from './organizations.ts';
 import { overview } from './overview.ts';
 import { playground } from './playground.ts';
 import { retrieval } from './retrieval.ts';
@@ -43,6 +44,7 @@ export const de: Messages = {
   overview,
   cache,
   configuration,
+  organizations,
   audit,
   settings,
   playground,

@@ -13,6 +13,7 @@ export const nav: Messages['nav'] = {
   usage: 'Verbrauch',
   models: 'Modelle',
   cache: 'Prompt-Cache',
+  organizations: 'Organisationen',
   audit: 'Audit-Protokoll',
   settings: 'Einstellungen',
   reference: 'API-Referenz',

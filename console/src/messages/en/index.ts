@@ -12,6 +12,7 @@ import { kb } from './knowledge-bases.ts';
 import { members } from './members.ts';
 import { models } from './models.ts';
 import { nav } from './nav.ts';
+import { organizations } from './organizations.ts';
 import { overview } from './overview.ts';
 import { playground } from './playground.ts';
 import { retrieval } from './retrieval.ts';
@@ -42,6 +43,7 @@ export const en = {
   overview,
   cache,
   configuration,
+  organizations,
   audit,
   settings,
   playground,

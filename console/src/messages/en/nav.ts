@@ -11,6 +11,7 @@ export const nav = {
   usage: 'Usage',
   models: 'Models',
   cache: 'Prompt cache',
+  organizations: 'Organizations',
   audit: 'Audit log',
   settings: 'Settings',
   reference: 'API reference',

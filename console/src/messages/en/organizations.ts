@@ -1,0 +1,22 @@
+export const organizations = {
+  title: 'Organizations',
+  intro: 'Tenants of this instance. Each owns its keys, members and data.',
+  create: 'Create organization',
+  rename: 'Rename',
+  nameHint: 'Letters, digits, spaces, and . _ -',
+  deleteText:
+    'All keys and sessions of the organization end at once. Its files, knowledge bases, batches and policies are deleted for good. Usage, credit transactions and the audit log stay.',
+  credits: 'Credits',
+  unlimited: 'unlimited',
+  change: 'Change credits',
+  changeOf: 'Change the credits of {name}',
+  newBalance: 'New balance',
+  amount: 'Amount',
+  setHint: 'The balance is unlimited now. Calls fail when the new one is used up.',
+  adjustHint: 'Added to the balance; a negative amount is subtracted.',
+  note: 'Reason',
+  ledger: 'Transactions',
+  noTransactions: 'No transactions yet.',
+  kind: 'Kind',
+  kinds: { set: 'Set', unlimited: 'Unlimited', adjustment: 'Adjustment' },
+};
