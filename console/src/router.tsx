@@ -33,6 +33,12 @@ interface GuardrailSearch {
   create?: true | undefined;
 }
 
+/** A period and a model. */
+const parsePeriodSearch = (search: Record<string, unknown>): { period?: Period; model?: string | undefined } => ({
+  ...('period' in search && { period: toPeriod(search['period']) }),
+  ...texts(search, ['model']),
+});
+
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Outlet,
   notFoundComponent: NotFound,
@@ -78,10 +84,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/overview',
-    validateSearch: (search: Record<string, unknown>): { period?: Period; model?: string } => ({
-      ...('period' in search && { period: toPeriod(search['period']) }),
-      ...(typeof search['model'] === 'string' && { model: search['model'] }),
-    }),
+    validateSearch: parsePeriodSearch,
     component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
   }),
   createRoute({
@@ -164,6 +167,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/models',
+    validateSearch: (search: Record<string, unknown>) => texts(search, ['q', 'tab']),
     component: lazyRouteComponent(() => import('./pages/models.tsx'), 'ModelsPage'),
   }),
   createRoute({
@@ -175,6 +179,7 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/cache',
+    validateSearch: parsePeriodSearch,
     component: lazyRouteComponent(() => import('./pages/cache.tsx'), 'CachePage'),
   }),
   createRoute({

@@ -20,7 +20,7 @@ interface DataTableProps<T> {
 export function DataTable<T>({ label, items, columns, rowKey }: DataTableProps<T>) {
   // The roles are named because the phone layout displays rows as blocks, which removes them in some browsers.
   return (
-    <Table.ScrollContainer minWidth={0}>
+    <Table.ScrollContainer minWidth={0} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table verticalSpacing="sm" aria-label={label} role="table" className="resource-table">
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">

@@ -1,18 +1,36 @@
-import { Group, Table, Title } from '@mantine/core';
+import { Group, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
+import { toPeriod } from '../api/summary.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { Stat } from '../components/stat.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
+import { CacheHistory } from './cache-history.tsx';
+
+type ModelStatistics =
+  paths['/v1/admin/cache/stats']['get']['responses'][200]['content']['application/json']['models'][number];
+
+const route = getRouteApi('/shell/cache');
+
+const number = (heading: string, cell: (model: ModelStatistics) => string): Column<ModelStatistics> => ({
+  heading,
+  cell,
+  isNumber: true,
+});
 
 /** Statistics of the prefix caches. */
 export function CachePage() {
   const { cache, models } = useMessages();
   const format = useFormat();
   const queryClient = useQueryClient();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
   const queryKey = ['cache'];
   const stats = useQuery({ queryKey, queryFn: () => body(api.GET('/v1/admin/cache/stats')), refetchInterval: 5_000 });
   if (stats.isPending) return <LoadingState />;
@@ -41,41 +59,28 @@ export function CachePage() {
         <Stat label={cache.memory} value={memory(memory_usage_mb)} />
         <Stat label={cache.entries} value={format.number(entries)} />
       </Group>
+      <CacheHistory
+        period={toPeriod(search.period)}
+        model={search.model}
+        onChange={(next) => void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true })}
+      />
       <Title order={2} size="h4">
         {models.title}
       </Title>
-      <Table.ScrollContainer minWidth={640}>
-        <Table aria-label={models.title}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{models.backend}</Table.Th>
-              {[cache.hitRate, cache.hits, cache.misses, cache.cachedTokens, cache.entries, cache.evictions].map(
-                (heading) => (
-                  <Table.Th key={heading} ta="end">
-                    {heading}
-                  </Table.Th>
-                ),
-              )}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {stats.data.models.map((model) => (
-              <Table.Tr key={model.model}>
-                <Table.Td>{model.model}</Table.Td>
-                <Table.Td ta="end">{format.percent(model.hit_rate)}</Table.Td>
-                {[model.hit_count, model.miss_count, model.cached_tokens_total, model.entries, model.evictions].map(
-                  (value, index) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: the columns are fixed.
-                    <Table.Td key={index} ta="end">
-                      {format.number(value)}
-                    </Table.Td>
-                  ),
-                )}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable
+        label={models.title}
+        items={stats.data.models}
+        rowKey={({ model }) => model}
+        columns={[
+          { heading: models.backend, cell: ({ model }) => model },
+          number(cache.hitRate, (model) => format.percent(model.hit_rate)),
+          number(cache.hits, (model) => format.number(model.hit_count)),
+          number(cache.misses, (model) => format.number(model.miss_count)),
+          number(cache.cachedTokens, (model) => format.number(model.cached_tokens_total)),
+          number(cache.entries, (model) => format.number(model.entries)),
+          number(cache.evictions, (model) => format.number(model.evictions)),
+        ]}
+      />
     </Page>
   );
 }

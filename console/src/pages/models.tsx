@@ -1,56 +1,56 @@
-import { Text } from '@mantine/core';
-import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
-import { useFormat } from '../components/format.ts';
+import { Tabs } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
 import { Page } from '../components/page.tsx';
-import { ResourceTable } from '../components/resource-table.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { SearchField } from '../components/search-field.tsx';
 import { useMessages } from '../messages/index.tsx';
+import { BoundModels } from './models-bound.tsx';
+import { ModelFilesPanel } from './models-files.tsx';
+import { EngineHealth } from './overview-engines.tsx';
 
-type Model = paths['/v1/admin/models']['get']['responses'][200]['content']['application/json']['data'][number];
+const route = getRouteApi('/shell/models');
+const TABS = ['ids', 'engines', 'files'] as const;
 
-/** Models and what serves them. */
+/** Model ids with their bindings, engines with their state, models on the disk and to pull. */
 export function ModelsPage() {
-  const { models, common } = useMessages();
-  const format = useFormat();
-  const fetchPage = async () => {
-    const { data } = await body(api.GET('/v1/admin/models'));
-    return { data, has_more: false, last_id: null };
-  };
+  const { models } = useMessages();
+  const { q = '', tab } = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: { q?: string | undefined; tab?: string | undefined }) =>
+    void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true });
   return (
-    <Page title={models.title} intro={models.intro}>
-      <ResourceTable<Model>
-        label={models.title}
-        queryKey={['admin-models']}
-        fetchPage={fetchPage}
-        rowKey={(model) => model.id}
-        empty={common.none}
-        columns={[
-          { heading: common.name, cell: (model) => <Text fw={500}>{model.id}</Text> },
-          {
-            heading: models.backend,
-            cell: (model) => (
-              <div>
-                <Text size="sm">{model.backend?.model}</Text>
-                <Text size="xs" c="dimmed">
-                  {model.backend?.engine}
-                </Text>
-              </div>
-            ),
-          },
-          {
-            heading: common.status,
-            cell: (model) => {
-              const isReady = model.backend?.ready ?? false;
-              return (
-                <StatusBadge status={isReady ? 'ready' : 'error'} label={isReady ? models.ready : models.notReady} />
-              );
-            },
-          },
-          { heading: models.context, cell: (model) => format.number(model.context_length), isNumber: true },
-          { heading: models.chosenBy, cell: (model) => model.chosen_by },
-        ]}
-      />
+    <Page
+      title={models.title}
+      intro={models.intro}
+      action={
+        <SearchField
+          label={models.search}
+          value={q}
+          onSearch={(text) => change({ q: text === '' ? undefined : text })}
+        />
+      }
+    >
+      <Tabs
+        value={TABS.find((one) => one === tab) ?? 'ids'}
+        onChange={(value) => change({ tab: value === 'ids' ? undefined : (value ?? undefined) })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          {TABS.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {models.tabs[one]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="ids">
+          <BoundModels search={q.toLowerCase()} />
+        </Tabs.Panel>
+        <Tabs.Panel value="engines">
+          <EngineHealth />
+        </Tabs.Panel>
+        <Tabs.Panel value="files">
+          <ModelFilesPanel search={q.toLowerCase()} />
+        </Tabs.Panel>
+      </Tabs>
     </Page>
   );
 }

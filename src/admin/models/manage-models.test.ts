@@ -15,7 +15,7 @@ import { Configuration } from '../configuration/schema.ts';
 import { viewConfiguration } from '../configuration/view-configuration.ts';
 import { listEngines } from './list-engines.ts';
 import { bindModel } from './manage-models.ts';
-import { BoundModel, EngineStatusList } from './schema.ts';
+import { BoundModel, EngineStatusList, LoadedModel, ModelFiles, ModelPullList } from './schema.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'quire-models-'));
 after(() => rmSync(dataDir, { recursive: true }));
@@ -97,6 +97,12 @@ describe('/v1/admin/models', () => {
     const routes: [string, string][] = [
       ['GET', '/v1/admin/models'],
       ['GET', '/v1/admin/engines'],
+      ['GET', '/v1/admin/model-files'],
+      ['GET', '/v1/admin/model-pulls'],
+      ['POST', '/v1/admin/model-pulls'],
+      ['POST', '/v1/admin/model-pulls/a/cancel'],
+      ['POST', '/v1/admin/models/general-8b/load'],
+      ['POST', '/v1/admin/models/general-8b/unload'],
       ['GET', '/v1/admin/configuration'],
       ['PUT', '/v1/admin/models/general-8b/binding'],
       ['DELETE', '/v1/admin/model-files/a'],
@@ -179,5 +185,47 @@ describe('GET /v1/admin/configuration', () => {
     }
     assert.deepEqual(value('QUIRE_UPSTREAM_URL'), ['http://***:***@gpu/v1?token=***', 'http://other/v1']);
     assert.deepEqual([view.models[0]?.base_urls, view.models[0]?.has_api_key], [['http://***:***@gpu/'], true]);
+  });
+});
+
+describe('/v1/admin/model-pulls and /v1/admin/model-files', () => {
+  const pull = (source: unknown) => api.send('POST', '/v1/admin/model-pulls', { body: { source } });
+
+  it('list the models to pull, and no pulls at first', async () => {
+    const files = (await api.send('GET', '/v1/admin/model-files')).json;
+    assertSchema(ModelFiles, files);
+    assert.ok(files.available.some(({ name }: { name: string }) => name === 'qwen2.5-1.5b'));
+    const pulls = (await api.send('GET', '/v1/admin/model-pulls')).json;
+    assertSchema(ModelPullList, pulls);
+    assert.deepEqual(pulls.data, []);
+  });
+
+  it('400 for a URL or an unknown source, 404 for a pull that does not run', async () => {
+    for (const source of ['http://127.0.0.1/a.gguf', 'FILE:///etc/passwd', 'nothing-known', 'hf:a/b/c.txt', ''])
+      assertError(await pull(source), 400, 'invalid_value', 'source');
+    assertError(await pull(undefined), 400, 'missing_required_field', 'source');
+    assertError(await api.send('POST', '/v1/admin/model-pulls/a/cancel'), 404, 'model_pull_not_found', 'name');
+  });
+
+  it('load and unload a model whose engine can, and only while no request runs', async () => {
+    let loaded = true;
+    const set = (action: string, id = 'general-8b') => api.send('POST', `/v1/admin/models/${id}/${action}`);
+    assertError(await set('load'), 400, 'invalid_value', 'model_id');
+    assertError(await set('load', 'absent'), 404, 'model_not_found', 'model_id');
+    const engine = Object.assign(api.engine, {
+      loadModel: () => {
+        loaded = true;
+      },
+      unloadModel: (): boolean => {
+        loaded = false;
+        return true;
+      },
+    });
+    const { json } = await set('unload');
+    assertSchema(LoadedModel, json);
+    assert.deepEqual([json.loaded, loaded], [false, false]);
+    assert.deepEqual([(await set('load')).json.loaded, loaded], [true, true]);
+    engine.unloadModel = () => false;
+    assertError(await set('unload'), 400, 'invalid_value', 'model_id');
   });
 });

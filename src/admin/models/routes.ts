@@ -3,6 +3,7 @@ import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { ModelParams } from '../../models/schema.ts';
 import type { AdminDeps } from '../admin-deps.ts';
+import { modelFileRoutes } from './file-routes.ts';
 import { listEngines } from './list-engines.ts';
 import { bindModel, deleteModelFile, listBoundModels } from './manage-models.ts';
 import {
@@ -63,6 +64,7 @@ export function adminModelRoutes(app: App, deps: AdminDeps): void {
     async (request) => deleteModelFile(deps, request.params.name),
   );
   engineRoutes(app, deps);
+  modelFileRoutes(app, deps);
 }
 
 function engineRoutes(app: App, deps: AdminDeps): void {

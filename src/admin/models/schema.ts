@@ -109,4 +109,86 @@ export const EngineStatusList = Type.Object({
 
 export type EngineStatusList = Static<typeof EngineStatusList>;
 
-titleSchemas({ EngineStatus, EngineStatusList, BoundModel, BindModel, ModelBindingResult, DeletedModelFile });
+const OptionalText = Type.Union([Type.String(), Type.Null()]);
+const OptionalInteger = Type.Union([Type.Integer(), Type.Null()]);
+
+/** Models on the disk and models to pull. */
+export const ModelFiles = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      bytes: Type.Integer(),
+      from: OptionalText,
+      use: OptionalText,
+      architecture: OptionalText,
+      parameters: Type.Union([Type.Number(), Type.Null()]),
+      context_length: OptionalInteger,
+      license: OptionalText,
+    }),
+    { description: 'Null: unknown, for files that were copied there by hand.' },
+  ),
+  unfinished: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() }), {
+    description: 'Partial downloads, which the next pull resumes.',
+  }),
+  available: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      approximate_bytes: Type.Integer(),
+      parameters: Type.Integer(),
+      license: Type.String(),
+      suits: Type.Array(Type.String(), { description: 'Model ids that it suits, best first.' }),
+      note: Type.String(),
+    }),
+    { description: 'Models that can be pulled by name.' },
+  ),
+});
+
+export type ModelFiles = Static<typeof ModelFiles>;
+
+/** Body of `POST /v1/admin/model-pulls`. */
+export const PullModel = Type.Object(
+  {
+    source: Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: 'A name of `available`, a tag of Ollama, or `hf:owner/repository/file.gguf`.',
+    }),
+  },
+  { examples: [{ source: 'qwen2.5-1.5b' }] },
+);
+
+/** A pull of this process. */
+export const ModelPullStatus = Type.Object({
+  object: Type.Literal('model_pull'),
+  name: Type.String(),
+  from: Type.String(),
+  state: Type.Enum(['pulling', 'completed', 'failed', 'cancelled']),
+  received_bytes: Type.Integer(),
+  total_bytes: OptionalInteger,
+  detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed, or the reason of the last retry.' }),
+  created_at: Type.Integer(),
+  ended_at: OptionalInteger,
+});
+
+export type ModelPullStatus = Static<typeof ModelPullStatus>;
+
+/** Pulls in order of their start. */
+export const ModelPullList = Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelPullStatus) });
+
+/** Answer of the routes that load and unload a model. */
+export const LoadedModel = Type.Object({ id: Type.String(), object: Type.Literal('model'), loaded: Type.Boolean() });
+
+titleSchemas({
+  ModelFiles,
+  PullModel,
+  ModelPullStatus,
+  ModelPullList,
+  LoadedModel,
+  EngineStatus,
+  EngineStatusList,
+  BoundModel,
+  BindModel,
+  ModelBindingResult,
+  DeletedModelFile,
+});

@@ -1,0 +1,86 @@
+import type { Config } from '../../config.ts';
+import { type EngineRuntime, modelRuntime } from '../../engines/registry.ts';
+import { invalidValue, notFound } from '../../errors.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
+import { DOWNLOADABLE_MODELS } from '../../models/downloads/downloadable-models.ts';
+import { listModelFiles } from '../../models/downloads/model-files.ts';
+import type { ModelPull, ModelPulls } from '../../models/downloads/model-pulls.ts';
+import { findModel } from '../../models/find-model.ts';
+import type { AdminDeps } from '../admin-deps.ts';
+import type { ModelFiles, ModelPullStatus } from './schema.ts';
+
+/** Models on the disk, partial downloads, and models that can be pulled by name. */
+export async function listStoredModels({ dataDir }: Pick<Config, 'dataDir'>): Promise<ModelFiles> {
+  const { models, unfinished } = await listModelFiles(dataDir);
+  return {
+    object: 'list',
+    data: models.map(({ name, bytes, card }) => ({
+      name,
+      bytes,
+      from: card?.from ?? null,
+      use: card?.use ?? null,
+      architecture: card?.architecture ?? null,
+      parameters: card?.parameters ?? null,
+      context_length: card?.context_tokens ?? null,
+      license: findLicence(name),
+    })),
+    unfinished,
+    available: DOWNLOADABLE_MODELS.map(({ name, approximateBytes, billions, licence, suits, note }) => ({
+      name,
+      approximate_bytes: approximateBytes,
+      parameters: Math.round(billions * 1e9),
+      license: licence,
+      suits: [...suits],
+      note,
+    })),
+  };
+}
+
+const findLicence = (name: string): string | null =>
+  DOWNLOADABLE_MODELS.find((model) => model.name === name)?.licence ?? null;
+
+/** Starts a pull. Throws 400 for a source that is unknown or a URL. */
+export function startPull(pulls: ModelPulls, source: string): ModelPullStatus {
+  try {
+    return viewPull(pulls.start(source));
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    throw invalidValue('source', `is not accepted: ${error.message.replace(/\.$/, '')}`);
+  }
+}
+
+/** Cancels a pull. Throws 404 `model_pull_not_found` when none of that name runs. */
+export async function cancelPull(pulls: ModelPulls, name: string): Promise<ModelPullStatus> {
+  const pull = await pulls.cancel(name);
+  if (pull === null) throw notFound('model_pull', name, 'name');
+  return viewPull(pull);
+}
+
+/** A pull as the wire shows it. */
+export function viewPull(pull: ModelPull): ModelPullStatus {
+  return {
+    object: 'model_pull',
+    name: pull.name,
+    from: pull.from,
+    state: pull.state,
+    received_bytes: pull.receivedBytes,
+    total_bytes: pull.totalBytes,
+    detail: pull.detail,
+    created_at: Math.floor(pull.startedAt / 1000),
+    ended_at: pull.endedAt === null ? null : Math.floor(pull.endedAt / 1000),
+  };
+}
+
+/**
+ * Loads or unloads the model of an id in this process; other ids may share it. Throws 404, and 400 for an engine that cannot be unloaded or
+ * runs requests.
+ */
+export function setLoaded(deps: Pick<AdminDeps, 'models'>, id: string, isLoaded: boolean): EngineRuntime {
+  const runtime = modelRuntime(findModel(deps, id, 'model_id'));
+  if (runtime?.unloadModel === undefined || runtime.loadModel === undefined) {
+    throw invalidValue('model_id', 'is served by an engine that is always loaded');
+  }
+  if (isLoaded) runtime.loadModel();
+  else if (!runtime.unloadModel()) throw invalidValue('model_id', 'has requests in progress');
+  return runtime;
+}
