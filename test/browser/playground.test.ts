@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import type { TestServer } from '../fixtures/upstream-server.ts';
+import { until } from '../spawned-service.ts';
 import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
 import { startPlaygroundUpstream } from './playground-upstream.ts';
 
@@ -200,9 +201,8 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await open();
     await send('hang now');
     await page.getByText('Partial answer').waitFor();
-    const left = upstream.left(1);
     await page.getByRole('button', { name: 'Stop' }).click();
-    await left;
+    await until(() => upstream.running() === 0);
     await page.getByText('stopped').waitFor();
     assert.equal(await answer().textContent(), 'Partial answer');
     await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
@@ -220,7 +220,7 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     assert.ok(upstream.running() > 0);
     await page.getByRole('link', { name: 'Files' }).click();
     await page.getByRole('heading', { level: 1, name: 'Files' }).waitFor();
-    while (upstream.running() > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => upstream.running() === 0);
   });
 
   it('asks two models the same, each with its own figures', async () => {
@@ -245,6 +245,7 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await ask('What does a berth cost per night?');
     await page.getByText('Sources', { exact: true }).waitFor();
     await page.locator('mark.citation', { hasText: '24 euros' }).first().waitFor();
+    assert.equal(await page.locator('main img[src=x]').count(), 0);
     assert.deepEqual(await violations('citations'), []);
     await page.getByRole('button', { name: '[1]' }).first().click();
     await page.locator('mark.passage', { hasText: '24 euros' }).waitFor();

@@ -170,7 +170,7 @@ function TextPart({ part, citations }: { part: Extract<AnswerPart, { kind: 'text
   return (
     <div>
       {tokens.length > 0 && (
-        <Button size="compact-xs" variant="default" onClick={() => setIsColoured(!isColoured)}>
+        <Button size="compact-xs" variant="default" mb="xs" onClick={() => setIsColoured(!isColoured)}>
           {isColoured ? playground.showText : playground.showLogprobs}
         </Button>
       )}

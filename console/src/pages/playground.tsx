@@ -55,7 +55,7 @@ export function PlaygroundPage() {
       <Page
         title={playground.title}
         action={
-          <Group>
+          <Group gap="xs">
             {!isWide && (
               <Button variant="default" onClick={panel.toggle} aria-expanded={isPanelOpen}>
                 {playground.parameters}
