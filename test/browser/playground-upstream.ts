@@ -55,7 +55,8 @@ export function startPlaygroundUpstream(): Promise<TestServer> {
       }
       if (event === 'hang') return;
       sendEvents(response, [event]);
-      await delay(5);
+      // Slow enough for a rate in tokens per second.
+      await delay(text.includes('markdown') ? 12 : 4);
     }
     sendEvents(response, ['[DONE]']);
     response.end();
