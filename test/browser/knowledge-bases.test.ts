@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { CONNECTOR_SERVICES } from '../fixtures/connector-services.ts';
 import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -31,7 +32,7 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'quire-browser-'));
-    test = await startConsole();
+    test = await startConsole({ env: { QUIRE_ALLOW_PRIVATE_HOSTS: '127.0.0.1' } });
     page = test.page;
   });
   after(async () => {
@@ -98,6 +99,51 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.getByRole('button', { name: '1 failed' }).click({ timeout: 60_000 });
     await page.getByRole('link', { name: 'broken.pdf' }).waitFor();
   });
+
+  it('adds a data source after a test of the connection, and shows errors at their fields', async () => {
+    const service = await CONNECTOR_SERVICES['s3']!(10);
+    after(() => service.close());
+    service.put('policy', 'Berths are free in winter.');
+    const { endpoint } = service.config;
+    await test.open(`/knowledge-bases/${kbId}?tab=sources`);
+    await page.getByRole('button', { name: 'Add data source' }).click();
+    await dialog().getByRole('combobox', { name: 'Type' }).or(dialog().getByLabel('Type')).first().click();
+    await page.getByRole('option', { name: 'Amazon S3' }).click();
+    await dialog().getByLabel('Name', { exact: true }).fill('Policies');
+    await dialog().getByRole('textbox', { name: 'Bucket' }).fill('NOT A BUCKET');
+    await dialog().getByLabel('Endpoint').fill(String(endpoint));
+    await dialog().getByLabel('Access key ID').fill('AKIA1');
+    await dialog().getByLabel('Secret access key').fill('secret-value');
+    assert.equal(await dialog().getByLabel('Secret access key').getAttribute('type'), 'password');
+    await dialog().getByRole('button', { name: 'Test connection' }).click();
+    await dialog().getByRole('alert').waitFor();
+    assert.equal(await dialog().getByRole('textbox', { name: 'Bucket' }).getAttribute('aria-invalid'), 'true');
+    await dialog().getByRole('textbox', { name: 'Bucket' }).fill('bucket');
+    await dialog().getByRole('button', { name: 'Test connection' }).click();
+    await dialog().getByText('policy.txt').waitFor();
+    const { data: stored } = await test.call<{ data: object[] }>('GET', `/v1/knowledge-bases/${kbId}/data-sources`);
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await dialog().getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit: Policies' }).click({ timeout: 30_000 });
+    assert.equal(await dialog().getByLabel('Secret access key').inputValue(), '');
+    await dialog().getByRole('button', { name: 'Test connection' }).click();
+    await dialog().getByText('policy.txt').waitFor();
+    await dialog().getByRole('button', { name: 'Cancel' }).click();
+    const { data: created } = await test.call<{ data: object[] }>('GET', `/v1/knowledge-bases/${kbId}/data-sources`);
+    assert.equal(created.length, stored.length + 1);
+    assert.ok(!(await page.content()).includes('secret-value'));
+  });
+
+  for (const label of ['Web site', 'Google Cloud Storage', 'Confluence', 'Notion', 'Google Drive', 'Uploaded files']) {
+    it(`shows the fields of the type ${label} without accessibility violation`, async () => {
+      await test.open(`/knowledge-bases/${kbId}?tab=sources`);
+      await page.getByRole('button', { name: 'Add data source' }).click();
+      await dialog().getByRole('combobox', { name: 'Type' }).or(dialog().getByLabel('Type')).first().click();
+      await page.getByRole('option', { name: label }).click();
+      await dialog().getByLabel('Metadata').waitFor();
+      assert.deepEqual(await accessibilityViolations(page), []);
+    });
+  }
 
   it('searches with filters, shows component scores and marked terms, and links to the chunk', async () => {
     await test.open(`/knowledge-bases/${kbId}?tab=search`);

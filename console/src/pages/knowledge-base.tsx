@@ -8,24 +8,15 @@ import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
-import { type ItemOf, ResourceTable } from '../components/resource-table.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
 import type { KnowledgeBaseTab } from '../layout/knowledge-base-search.ts';
 import { fill, useMessages } from '../messages/index.tsx';
+import { DataSources } from './data-sources.tsx';
 import { EditKnowledgeBase } from './knowledge-base-dialog.tsx';
 import { Documents } from './knowledge-base-documents.tsx';
 import { Jobs } from './knowledge-base-jobs.tsx';
 import { SearchTest } from './knowledge-base-search.tsx';
 import { UploadDocuments } from './knowledge-base-upload.tsx';
-
-const readSources = (kbId: string, after: string | undefined) =>
-  body(
-    api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
-      params: { path: { kb_id: kbId }, query: { after, limit: 50 } },
-    }),
-  );
-type DataSource = ItemOf<typeof readSources>;
 
 const route = getRouteApi('/shell/knowledge-bases/$kbId');
 
@@ -111,81 +102,5 @@ export function KnowledgeBasePage() {
       </Tabs>
       {isEditing && <EditKnowledgeBase base={base.data} onClose={() => setEditing(false)} />}
     </Page>
-  );
-}
-
-function DataSources({ kbId }: { kbId: string }) {
-  const { kb, common } = useMessages();
-  const format = useFormat();
-  const mayWrite = useMayWrite();
-  const queryClient = useQueryClient();
-  const queryKey = ['data-sources', kbId];
-  const refresh = () => queryClient.invalidateQueries({ queryKey });
-  return (
-    <ResourceTable<DataSource>
-      label={kb.sources}
-      queryKey={queryKey}
-      fetchPage={(after) => readSources(kbId, after)}
-      rowKey={(source) => source.id}
-      empty={kb.noSources}
-      columns={[
-        {
-          heading: common.name,
-          cell: (source) => (
-            <div>
-              <Text fw={500}>{source.name}</Text>
-              <Text size="sm" c="dimmed">
-                {source.type}
-              </Text>
-            </div>
-          ),
-        },
-        { heading: common.status, cell: (source) => <StatusBadge status={source.status} /> },
-        { heading: kb.documents, cell: (source) => format.number(source.document_count), isNumber: true },
-        {
-          heading: kb.lastSync,
-          cell: (source) => (source.last_synced_at === null ? common.never : format.time(source.last_synced_at)),
-        },
-        {
-          heading: kb.error,
-          cell: (source) => (
-            <Text c="red" size="sm">
-              {source.error?.message}
-            </Text>
-          ),
-        },
-        {
-          heading: common.actions,
-          cell: (source) => {
-            const params = { path: { kb_id: kbId, ds_id: source.id } };
-            return (
-              mayWrite && (
-                <Group gap={4} wrap="nowrap">
-                  <ConfirmButton
-                    label={kb.sync}
-                    title={`${kb.sync}: ${source.name}`}
-                    text={source.type}
-                    color="blue"
-                    action={async () => {
-                      await api.POST('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}/sync', { params });
-                      await refresh();
-                    }}
-                  />
-                  <ConfirmButton
-                    label={common.delete}
-                    title={`${common.delete}: ${source.name}`}
-                    text={`${kb.documents}: ${format.number(source.document_count)}`}
-                    action={async () => {
-                      await api.DELETE('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', { params });
-                      await refresh();
-                    }}
-                  />
-                </Group>
-              )
-            );
-          },
-        },
-      ]}
-    />
   );
 }

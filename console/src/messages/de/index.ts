@@ -19,6 +19,7 @@ import { playground } from './playground.ts';
 import { retrieval } from './retrieval.ts';
 import { settings } from './settings.ts';
 import { signIn } from './sign-in.ts';
+import { sources } from './sources.ts';
 import { start } from './start.ts';
 import { usage } from './usage.ts';
 
@@ -36,6 +37,7 @@ export const de: Messages = {
   members,
   kb,
   retrieval,
+  sources,
   files,
   batches,
   guardrails,

@@ -18,6 +18,7 @@ import { playground } from './playground.ts';
 import { retrieval } from './retrieval.ts';
 import { settings } from './settings.ts';
 import { signIn } from './sign-in.ts';
+import { sources } from './sources.ts';
 import { start } from './start.ts';
 import { usage } from './usage.ts';
 
@@ -35,6 +36,7 @@ export const en = {
   members,
   kb,
   retrieval,
+  sources,
   files,
   batches,
   guardrails,

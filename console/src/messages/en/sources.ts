@@ -1,0 +1,21 @@
+export const sources = {
+  add: 'Add data source',
+  edit: 'Edit data source',
+  type: 'Type',
+  types: {
+    file_upload: 'Uploaded files',
+    web_crawl: 'Web site',
+    s3: 'Amazon S3',
+    gcs: 'Google Cloud Storage',
+    confluence: 'Confluence',
+    notion: 'Notion',
+    google_drive: 'Google Drive',
+  },
+  secretKept: 'Stored; leave empty to keep it',
+  listHint: 'Enter adds an item',
+  test: 'Test connection',
+  testPassed: 'The connection works. First items:',
+  testEmpty: 'The connection works, but nothing was found.',
+  deleteText: 'This deletes the data source and its {documents} documents with their chunks.',
+  syncText: 'This reads new and changed items and removes deleted ones.',
+};
