@@ -41,7 +41,7 @@ function nginx({ folder, port, target }: Place): Proxy {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
-  const main = `pid ${folder}/pid; daemon off; error_log stderr; events {}\nhttp { access_log off; ${temporary.join(' ')}\n${site}}`;
+  const main = `pid ${folder}/pid; daemon off; master_process off; error_log stderr; events {}\nhttp { access_log off; ${temporary.join(' ')}\n${site}}`;
   writeFileSync(join(folder, 'nginx.conf'), main);
   const command = ['nginx', '-c', join(folder, 'nginx.conf')];
   return { check: [...command, '-t'], run: command };
