@@ -145,6 +145,15 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     });
   }
 
+  it('searches files by name on the server', async () => {
+    await test.open('/files');
+    await page.getByText('manual.md').waitFor();
+    await page.getByLabel('Search files by name').fill('BROKEN');
+    await page.getByText('manual.md').waitFor({ state: 'detached' });
+    await page.getByText('broken.pdf').waitFor();
+    assert.match(page.url(), /q=BROKEN/);
+  });
+
   it('searches with filters, shows component scores and marked terms, and links to the chunk', async () => {
     await test.open(`/knowledge-bases/${kbId}?tab=search`);
     await page.getByLabel('Query').fill('berth price');

@@ -1,5 +1,6 @@
 import { Anchor, Group } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import type { UploadedFile } from '../api/upload.ts';
@@ -7,25 +8,37 @@ import { ConfirmButton } from '../components/confirm.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
+import { SearchField } from '../components/search-field.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
 
-/** Uploaded files. */
+const route = getRouteApi('/shell/files');
+
+/** Uploaded files, newest first. `?q=` searches their names. */
 export function FilesPage() {
-  const { files, common } = useMessages();
+  const { files, kb, common } = useMessages();
   const format = useFormat();
   const mayWrite = useMayWrite();
   const { organization } = useSession();
   const queryClient = useQueryClient();
-  const queryKey = ['files', organization.id];
+  const { q } = route.useSearch();
+  const navigate = route.useNavigate();
+  const queryKey = ['files', organization.id, q];
   return (
     <Page title={files.title} intro={files.intro}>
+      <SearchField
+        label={files.search}
+        value={q ?? ''}
+        onSearch={(text) => void navigate({ search: text === '' ? {} : { q: text }, replace: true })}
+      />
       <ResourceTable<UploadedFile>
         label={files.title}
         queryKey={queryKey}
-        fetchPage={(after) => body(api.GET('/v1/files', { params: { query: { after, limit: 50, order: 'desc' } } }))}
+        fetchPage={(after) =>
+          body(api.GET('/v1/files', { params: { query: { after, limit: 50, order: 'desc', search: q } } }))
+        }
         rowKey={(file) => file.id}
-        empty={files.empty}
+        empty={q === undefined ? files.empty : kb.noMatches}
         columns={[
           { heading: common.name, cell: (file) => file.filename },
           { heading: files.purpose, cell: (file) => file.purpose },

@@ -1,6 +1,6 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useReducer, useRef } from 'react';
+import { useEffect, useReducer, useRef } from 'react';
 import { api, body } from '../api/client.ts';
 import { uploadFile } from '../api/upload.ts';
 import { DropZone } from '../components/drop-zone.tsx';
@@ -33,6 +33,14 @@ export function UploadDocuments({ kbId }: { kbId: string }) {
   const [uploads, dispatch] = useReducer(reduce, []);
   const [failure, setFailure] = useReducer((_: unknown, error: unknown) => error, null);
   const nextId = useRef(0);
+  const isBusy = uploads.some(({ state }) => state === 'waiting' || state === 'uploading');
+  useEffect(() => {
+    if (!isBusy) return;
+    // The browser asks before it leaves the page.
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    globalThis.addEventListener('beforeunload', warn);
+    return () => globalThis.removeEventListener('beforeunload', warn);
+  }, [isBusy]);
 
   const upload = async ({ id, file }: FileUpload): Promise<{ id: number; fileId: string } | null> => {
     dispatch({ change: { id, state: 'uploading', share: 0, error: null } });

@@ -6,5 +6,6 @@ export const files: Messages['files'] = {
   purpose: 'Zweck',
   empty: 'Noch keine Dateien.',
   deleteText: 'Dokumente aus dieser Datei bleiben, bis ihre Datenquelle gelöscht wird.',
+  search: 'Dateien nach Namen suchen',
   download: 'Herunterladen',
 };

@@ -4,5 +4,6 @@ export const files = {
   purpose: 'Purpose',
   empty: 'No files yet.',
   deleteText: 'Documents that were made from this file stay until their data source is deleted.',
+  search: 'Search files by name',
   download: 'Download',
 };
