@@ -31,6 +31,9 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     const found: string[] = [];
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
+      await page.locator(`:root[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      // The transitions begin with the next frame.
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
       // Colours change by transitions, in the middle of which contrasts are low.
       while ((await page.evaluate('document.getAnimations().length')) !== 0) await page.waitForTimeout(20);
       found.push(...(await accessibilityViolations(page)).map((violation) => `${state} ${colorScheme}: ${violation}`));
@@ -232,7 +235,7 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.reload();
     await page.getByRole('cell', { name: 'general-8b' }).waitFor();
     await page.getByRole('tab', { name: 'Policies' }).click();
-    await page.getByRole('switch', { name: 'Enabled' }).uncheck({ force: true });
+    await page.getByRole('switch', { name: 'Enabled' }).click({ force: true });
     await page.getByText('applies now').waitFor({ state: 'detached' });
     await inspect('policies');
     await page.getByRole('button', { name: /^Delete/ }).click();
@@ -249,7 +252,7 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await dialog().waitFor({ state: 'detached' });
     const type = async (text: string) => {
       await page.keyboard.press('Control+k');
-      await dialog().getByRole('textbox').or(dialog().getByRole('searchbox')).waitFor();
+      await dialog().locator('input:focus').waitFor();
       await page.keyboard.type(text);
     };
     await type('guardrails');
