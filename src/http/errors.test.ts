@@ -217,6 +217,11 @@ describe('CORS', () => {
     assert.notEqual(other.headers.get('access-control-allow-origin'), 'https://evil.example');
   });
 
+  it('lets scripts of allowed origins read the headers of limits and caches', async () => {
+    const { headers } = await open.send('GET', '/v1/models', { headers: { origin: 'https://app.example' } });
+    assert.match(headers.get('access-control-expose-headers') ?? '', /x-request-id.*x-cache-status.*retry-after/);
+  });
+
   it('allows the methods of all routes', async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'PATCH' };
     const { headers: allowed } = await open.send('OPTIONS', '/v1/knowledge-bases/kb_x', { headers, key: null });
