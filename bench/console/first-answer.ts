@@ -27,7 +27,7 @@ try {
   step('First start of the service and of Chromium; account created by the printed link');
   await page.goto(`${test.service.url}/knowledge-bases`);
   await page.getByRole('button', { name: 'Create knowledge base' }).first().click();
-  await page.getByLabel('Name').first().fill('Harbour');
+  await page.getByRole('textbox', { name: 'Name' }).fill('Harbour');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Harbour' }).waitFor();
   step('Knowledge base created');
@@ -39,7 +39,7 @@ try {
   await page.getByLabel('Ask something').fill(QUESTION);
   await page.keyboard.press('Enter');
   await page.getByText('Sources').first().waitFor({ timeout: ANSWER_LIMIT_MS });
-  await page.getByRole('link', { name: 'handbook.pdf' }).first().waitFor();
+  await page.getByRole('button', { name: 'handbook.pdf' }).first().waitFor();
   step('Answer with a citation of the PDF');
 } finally {
   await test.close();

@@ -26,11 +26,13 @@ const PAGES = [
   '/guardrails',
   '/keys',
   '/members',
+  '/organizations',
   '/usage',
   '/models',
   '/cache',
   '/audit',
   '/settings',
+  '/settings/instance',
 ];
 
 describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
@@ -59,7 +61,7 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     writeFileSync(join(folder, 'manual.md'), MANUAL);
     await open('/knowledge-bases');
     await page.getByRole('button', { name: 'Create knowledge base' }).first().click();
-    await page.getByLabel('Name').fill('Harbour');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Harbour');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.locator('input[type=file]').setInputFiles(join(folder, 'manual.md'));
     await page.getByRole('cell', { name: 'completed' }).waitFor({ timeout: 120_000 });
@@ -172,7 +174,7 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   it('keeps the entries of a form whose session has ended', async () => {
     await open('/knowledge-bases');
     await page.getByRole('button', { name: 'Create knowledge base' }).first().click();
-    await page.getByLabel('Name').fill('Long and typed with care');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Long and typed with care');
     const cookies = await page.context().cookies();
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'Create', exact: true }).click();
