@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { loadConfig } from '../config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { isSourceForm, parseModelSource } from '../models/downloads/model-source.ts';
 import type { PulledModel } from '../models/downloads/pull-model.ts';
@@ -34,6 +33,8 @@ interface PullOptions {
 
 /** `quire models pull`. */
 export async function pullCommand(word: string, { name, sha256, ...output }: PullOptions) {
+  // Imported here: the other commands of `models` need no configuration schema.
+  const { loadConfig } = await import('../config.ts');
   const config = loadConfig();
   const source = parseModelSource(word, config.hubUrl, name);
   const stop = new AbortController();

@@ -6,7 +6,11 @@ import { readOptionalFile } from './read-optional-file.ts';
 /** Reads a JSON file; null if it is missing or does not match the schema. */
 export async function readJsonFile<T extends TSchema>(path: string, schema: T): Promise<Static<T> | null> {
   const text = await readOptionalFile(path);
-  if (text === null) return null;
+  return text === null ? null : parseJsonAs(text, schema);
+}
+
+/** Parses JSON; null if the text is not JSON or does not match the schema. */
+export function parseJsonAs<T extends TSchema>(text: string, schema: T): Static<T> | null {
   try {
     const value: unknown = JSON.parse(text);
     return Value.Check(schema, value) ? value : null;

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { findModelFile, listModelFiles, modelPath, modelsFolder, partialPath, removeModelFile } from './model-files.ts';
+import { findModelFile, listModelFiles, modelPath, modelsFolder, partialPath } from './model-files.ts';
 import { lockPull } from './pull-lock.ts';
+import { removeModelFile } from './remove-model-file.ts';
 
 let dataDir = '';
 beforeEach(() => {

@@ -1,30 +1,11 @@
-import { existsSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Static, Type } from 'typebox';
-import { readJsonFile, writeJsonFile } from '../../lib/json-file.ts';
-import { OperatorError } from '../../lib/operator-error.ts';
+import { readOptionalFile } from '../../lib/read-optional-file.ts';
+import type { ModelCard } from './model-card.ts';
 import { isModelName } from './model-source.ts';
-import { removePartial } from './partial-file.ts';
-import { lockPull } from './pull-lock.ts';
 
 const GGUF = '.gguf';
 const PART = '.part';
-
-const ModelCard = Type.Object({
-  from: Type.String(),
-  bytes: Type.Integer(),
-  sha256: Type.String(),
-  sha256_from: Type.Union([Type.Literal('operator'), Type.Literal('hub'), Type.Literal('nobody')]),
-  architecture: Type.String(),
-  use: Type.Union([Type.Literal('generation'), Type.Literal('embedding'), Type.Literal('rerank')]),
-  parameters: Type.Number(),
-  context_tokens: Type.Union([Type.Number(), Type.Null()]),
-  pulled_at: Type.Integer(),
-});
-
-/** Facts about a model from the time of its pull; `pulled_at` in Unix seconds. */
-export type ModelCard = Static<typeof ModelCard>;
 
 /** A model on the disk. */
 export interface ModelFile {
@@ -50,13 +31,9 @@ export function partialPath(dataDir: string, name: string): string {
   return `${modelPath(dataDir, name)}${PART}`;
 }
 
-function cardPath(dataDir: string, name: string): string {
+/** The path of the card of a model. */
+export function cardPath(dataDir: string, name: string): string {
   return join(modelsFolder(dataDir), `${name}.json`);
-}
-
-/** Writes the card of a model. */
-export function writeCard(dataDir: string, name: string, card: ModelCard): Promise<void> {
-  return writeJsonFile(cardPath(dataDir, name), card);
 }
 
 /** The model of that name; null when it is not on the disk. */
@@ -64,7 +41,13 @@ export async function findModelFile(dataDir: string, name: string): Promise<Mode
   const path = modelPath(dataDir, name);
   const found = isModelName(name) ? await stat(path).catch(() => null) : null;
   if (found === null || !found.isFile()) return null;
-  return { name, path, bytes: found.size, card: await readJsonFile(cardPath(dataDir, name), ModelCard) };
+  return { name, path, bytes: found.size, card: await readCard(dataDir, name) };
+}
+
+/** Imports TypeBox only for an existing card: `quire models list` starts in a third of the time without. */
+async function readCard(dataDir: string, name: string): Promise<ModelCard | null> {
+  const text = await readOptionalFile(cardPath(dataDir, name));
+  return text === null ? null : (await import('./model-card.ts')).parseCard(text);
 }
 
 /** The models on the disk, sorted by name, and partial downloads. */
@@ -84,29 +67,7 @@ export async function listModelFiles(
   return { models, unfinished };
 }
 
-/**
- * Deletes a model and its partial download. Throws an `OperatorError` when neither exists, or during a download. Returns
- * the freed bytes.
- */
-export async function removeModelFile(dataDir: string, name: string): Promise<number> {
-  const model = await findModelFile(dataDir, name);
-  const partial = partialPath(dataDir, name);
-  if (!isModelName(name) || (model === null && !existsSync(partial))) {
-    throw new OperatorError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);
-  }
-  const lock = await lockPull(`${partial}.lock`, name);
-  try {
-    const bytes = (model?.bytes ?? 0) + (await partialBytes(dataDir, name));
-    await removePartial(partial);
-    if (model !== null) await rm(model.path);
-    await rm(cardPath(dataDir, name), { force: true });
-    return bytes;
-  } finally {
-    await lock.release();
-  }
-}
-
 /** Size of a partial download; 0 when there is none. */
-async function partialBytes(dataDir: string, name: string): Promise<number> {
+export async function partialBytes(dataDir: string, name: string): Promise<number> {
   return (await stat(partialPath(dataDir, name)).catch(() => null))?.size ?? 0;
 }

@@ -7,15 +7,8 @@ import { syncFolder } from '../../lib/sync-folder.ts';
 import { freeBytes } from '../../lib/writable-folder.ts';
 import { type DownloadOptions, type DownloadResult, download } from './download.ts';
 import { Dispatchers, type HubToken } from './fetch-file.ts';
-import {
-  findModelFile,
-  type ModelCard,
-  type ModelFile,
-  modelPath,
-  modelsFolder,
-  partialPath,
-  writeCard,
-} from './model-files.ts';
+import { type ModelCard, writeCard } from './model-card.ts';
+import { cardPath, findModelFile, type ModelFile, modelPath, modelsFolder, partialPath } from './model-files.ts';
 import type { ModelSource } from './model-source.ts';
 import { PartialFile, removePartial } from './partial-file.ts';
 import { lockPull } from './pull-lock.ts';
@@ -95,7 +88,7 @@ async function store(
   const card = await createCard(source, partial, done);
   const path = modelPath(dataDir, source.name);
   await partial.sync();
-  await writeCard(dataDir, source.name, card);
+  await writeCard(cardPath(dataDir, source.name), card);
   await rename(partial.path, path);
   await syncFolder(modelsFolder(dataDir));
   await partial.deleteMetadata();
