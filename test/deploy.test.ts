@@ -150,8 +150,13 @@ describe('a running service', () => {
       join(service.dataDir, 'quire.yaml'),
       `${config}  other:\n    alias: general-8b\nusage_retention_days: 9\n`,
     );
+    let hasEnded = false;
+    void service.ended.then(() => {
+      hasEnded = true;
+    });
     service.signal('SIGHUP');
-    await until(() => /configuration reloaded/.test(service.stderr()));
+    await until(() => hasEnded || /configuration reloaded/.test(service.stderr()));
+    assert.equal(hasEnded, false, 'SIGHUP ended the service');
     const headers = { authorization: `Bearer ${service.key}` };
     assert.equal((await fetch(`${service.url}/v1/models/other`, { headers })).status, 200);
     assert.match(service.stderr(), /"applied":\["models"\],"needRestart":\["usageRetentionDays"\]/);

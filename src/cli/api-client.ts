@@ -81,8 +81,8 @@ async function findOrigin({ url, dataDir, host, port }: ClientConfig): Promise<s
   throw new OperatorError(`The service on ${dataDir} is still starting; try again in a moment.`);
 }
 
-/** Removes a trailing `/v1`, which OpenAI clients require in their base URL. */
-function parseBaseUrl(url: string): string {
+/** Parses `QUIRE_URL`. Removes a trailing `/v1`, which OpenAI clients require in their base URL. */
+export function parseBaseUrl(url: string): string {
   const isHttpUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttpUrl) throw new OperatorError(`QUIRE_URL must be an address such as http://127.0.0.1:8080, not '${url}'.`);
   return url.trim().replace(/\/+$/, '').replace(/\/v1$/, '');

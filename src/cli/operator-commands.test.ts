@@ -95,4 +95,30 @@ describe('commands that use the command socket', () => {
       stdout.startsWith(`Service: running at http://127.0.0.1:1, version 1.2.3, process 7\nData folder: ${dataDir}\n`),
     );
   });
+
+  it('doctor checks the service at QUIRE_URL and the API key, and leaves the data folder alone', async (t) => {
+    t.after(() => {
+      for (const name of ['QUIRE_URL', 'QUIRE_API_KEY']) delete process.env[name];
+    });
+    const statuses: Record<string, number> = { 'Bearer quire-sk-right': 200, 'Bearer quire-sk-wrong': 401 };
+    t.mock.method(globalThis, 'fetch', async (url: string, { headers }: { headers: { authorization: string } }) => {
+      if (url.endsWith('/version')) return Response.json({ version: '9.9.9' });
+      if (url.endsWith('/readyz'))
+        return Response.json({ checks: [{ name: 'database', ok: true, detail: 'answers' }] });
+      return Response.json({ error: { message: 'No.' } }, { status: statuses[headers.authorization] ?? 500 });
+    });
+    process.env['QUIRE_URL'] = 'https://quire.example/v1';
+    process.env['QUIRE_API_KEY'] = 'quire-sk-right';
+    const accepted = await quire('doctor');
+    assert.match(accepted.stdout, /^Service: running at https:\/\/quire\.example \(QUIRE_URL\), version 9\.9\.9\n/);
+    assert.match(accepted.stdout, /^ok +database +answers\nok +API key +accepted$/m);
+    assert.doesNotMatch(accepted.stdout, /Data folder|1\.2\.3/);
+    process.env['QUIRE_API_KEY'] = 'quire-sk-wrong';
+    const rejected = await quire('doctor');
+    assert.match(rejected.stdout, /^FAILED +API key +The service at https:\/\/quire\.example does not accept/m);
+    assert.deepEqual([accepted.code, rejected.code], [0, 1]);
+    // The address of the service of the data folder under another name.
+    process.env['QUIRE_URL'] = 'http://localhost:1';
+    assert.match((await quire('doctor')).stdout, /^Service: running at http:\/\/127\.0\.0\.1:1, version 1\.2\.3/);
+  });
 });
