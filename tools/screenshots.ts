@@ -2,8 +2,11 @@
  * Writes a screenshot of every page of the console to docs/images/console: light, dark, and at the width of a phone. Starts a service on an
  * empty folder with the documents of examples/harbour. Needs Chromium. Arguments are the names of pages to repeat, such as `usage`.
  */
+import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import OpenAI, { toFile } from 'openai';
 import type { Page } from 'playwright-core';
 import { type ConsoleTest, startConsole } from '../test/browser/console-page.ts';
 import { useEmbeddedDatabases } from '../test/spawned-service.ts';
@@ -12,6 +15,7 @@ const ROOT = join(import.meta.dirname, '..');
 const DOCUMENTS = join(ROOT, 'examples/harbour');
 const FOLDER = join(ROOT, 'docs/images/console');
 const WEBP_QUALITY = 82;
+const POLL_MS = 250;
 const VARIANTS = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1360, height: 850 } },
   { name: 'dark', colorScheme: 'dark', viewport: { width: 1360, height: 850 } },
@@ -23,6 +27,8 @@ const QUESTION = 'What do three short tones of the siren mean?';
 interface ExampleData {
   knowledgeBaseId: string;
   documentId: string;
+  batchId: string;
+  keyId: string;
 }
 
 /** A page: its file name, its path, and what is done on it before the picture is taken. */
@@ -44,16 +50,26 @@ const SHOTS: readonly Shot[] = [
     name: 'document',
     path: ({ knowledgeBaseId, documentId }) => `/knowledge-bases/${knowledgeBaseId}/documents/${documentId}`,
   },
+  {
+    name: 'data-sources',
+    path: ({ knowledgeBaseId }) => `/knowledge-bases/${knowledgeBaseId}?tab=sources`,
+  },
+  { name: 'search-test', path: ({ knowledgeBaseId }) => `/knowledge-bases/${knowledgeBaseId}?tab=search`, act: search },
   page('files'),
   page('batches'),
+  { name: 'batch', path: ({ batchId }) => `/batches/${batchId}` },
   page('guardrails'),
   page('keys'),
+  { name: 'key', path: ({ keyId }) => `/keys/${keyId}` },
   page('members'),
   page('usage'),
   page('models'),
   page('cache'),
   page('audit'),
+  page('organizations'),
   page('settings'),
+  page('configuration', '/settings/instance'),
+  { name: 'palette', path: () => '/overview', act: openPalette },
 ];
 
 useEmbeddedDatabases();
@@ -94,6 +110,17 @@ async function ask(opened: Page): Promise<void> {
   await opened.getByText('Sources').first().waitFor({ timeout: 120_000 });
 }
 
+async function openPalette(opened: Page): Promise<void> {
+  await opened.keyboard.press('Control+k');
+  await opened.getByRole('dialog').waitFor();
+}
+
+async function search(opened: Page): Promise<void> {
+  await opened.getByLabel('Query').fill('siren');
+  await opened.getByRole('main').getByRole('button', { name: 'Search', exact: true }).click();
+  await opened.locator('mark').first().waitFor();
+}
+
 /** Creates documents, requests, keys, a policy, a batch and an invitation. */
 async function createExampleData({ service, page: signedIn, call }: ConsoleTest): Promise<ExampleData> {
   const { id: knowledgeBaseId } = await call<{ id: string }>('POST', '/v1/knowledge-bases', {
@@ -107,24 +134,52 @@ async function createExampleData({ service, page: signedIn, call }: ConsoleTest)
     .first()
     .setInputFiles(readdirSync(DOCUMENTS).map((name) => join(DOCUMENTS, name)));
   const documentId = await processedDocument(call, knowledgeBaseId);
-  for (const [name, scopes] of [
-    ['Support bot', ['inference', 'knowledge']],
-    ['Nightly batches', ['inference', 'files']],
-  ] as const)
-    await call('POST', '/v1/admin/keys', { name, scopes });
+  await call('POST', '/v1/admin/keys', { name: 'Nightly batches', scopes: ['inference', 'files'] });
+  const { id: keyId, key } = await call<{ id: string; key: string }>('POST', '/v1/admin/keys', {
+    name: 'Support bot',
+    scopes: ['inference', 'knowledge'],
+    limits: { requests_per_minute: 600 },
+    budget: { period: 'month', limit_micros: 25_000_000 },
+  });
   await call('POST', '/v1/guardrail-policies', {
     name: 'No competitors',
     topic_deny_list: [{ topic: 'acme corp', action: 'block' }],
     apply_to: ['both'],
   });
   await call('POST', '/v1/admin/invitations', { role: 'developer', note: 'Grace, platform team' });
-  for (const content of [QUESTION, 'Hello! What can you do?', 'Who is the harbour master?'])
-    await call('POST', '/v1/chat/completions', {
-      model: 'general-8b',
-      knowledge_bases: [knowledgeBaseId],
-      messages: [{ role: 'user', content }],
-    });
-  return { knowledgeBaseId, documentId };
+  await call('POST', '/v1/admin/organizations', { name: 'Shipyard' });
+  const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: key });
+  for (const content of [QUESTION, 'Hello! What can you do?', 'Who is the harbour master?', 'Is Acme Corp better?']) {
+    const request = { model: 'general-8b', messages: [{ role: 'user' as const, content }] };
+    const stream = client.chat.completions.stream({ ...request, ...{ knowledge_bases: [knowledgeBaseId] } });
+    // The policy blocks the last question.
+    await stream.finalChatCompletion().catch((error) => assert.match(String(error), /policy/));
+  }
+  return { knowledgeBaseId, documentId, keyId, batchId: await finishedBatch(service) };
+}
+
+/** Runs a batch of three questions to its end. */
+async function finishedBatch({ url, key }: ConsoleTest['service']): Promise<string> {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
+  const lines = ['What is the capital of France?', 'Say hello.', 'What is the capital of Japan?'].map((content, index) =>
+    JSON.stringify({
+      custom_id: `question-${index + 1}`,
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'general-8b', messages: [{ role: 'user', content }] },
+    }),
+  );
+  const file = await client.files.create({
+    file: await toFile(Buffer.from(lines.join('\n')), 'questions.jsonl'),
+    purpose: 'batch',
+  });
+  const { id } = await client.batches.create({
+    input_file_id: file.id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+  });
+  while ((await client.batches.retrieve(id)).status !== 'completed') await delay(POLL_MS);
+  return id;
 }
 
 /** Waits until all documents are processed, and returns the id of the handbook. */
@@ -136,6 +191,6 @@ async function processedDocument(call: ConsoleTest['call'], knowledgeBaseId: str
     const done = data.filter(({ status }) => status === 'completed');
     const handbook = done.find(({ name }) => name === 'handbook.pdf');
     if (done.length === expected && handbook !== undefined) return handbook.id;
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await delay(POLL_MS);
   }
 }

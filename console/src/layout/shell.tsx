@@ -152,13 +152,10 @@ function AccountMenu() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button
-          size="xs"
-          variant="default"
-          maw={{ base: 120, sm: 240 }}
-          aria-label={`${user.name.slice(0, 20)}: ${nav.account}`}
-        >
-          {user.name.slice(0, 20)}
+        <Button size="xs" variant="default" maw={{ base: 120, sm: 240 }} aria-label={`${user.name}: ${nav.account}`}>
+          <Text span inherit truncate maw={{ base: 76, sm: 180 }}>
+            {user.name}
+          </Text>
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
