@@ -41,6 +41,7 @@ describe('quire --help', () => {
       assert.equal(groupCode, 0);
       assert.ok(stdout.startsWith(`Usage: quire ${name} `), stdout);
       const commands = stdout.split('Commands:\n')[1] ?? '';
+      assert.doesNotMatch(commands, /^ .*\.$/m);
       for (const [, word = ''] of commands.matchAll(/^ {2}([a-z-]+)/gm)) {
         const inner = await help(t, name, word, '--help');
         assert.ok(inner.stdout.startsWith(`Usage: quire ${name} ${word} `), inner.stdout);

@@ -150,14 +150,17 @@ export function useService(options: ServiceOptions = {}): Service {
   return service;
 }
 
-/** Runs a `quire` command on a data folder in its own process, which is killed after `killAfterMs` if set. */
+/** Runs a `quire` command on a data folder in its own process, which gets `killSignal` (SIGKILL) after `killAfterMs` if set. */
 export async function runQuire(
   args: readonly string[],
-  options: ServiceOptions & { killAfterMs?: number } = {},
+  options: ServiceOptions & { killAfterMs?: number; killSignal?: NodeJS.Signals } = {},
 ): Promise<CommandResult> {
   const dataDir = options.dataDir ?? newDataDir();
   const { child, stdout, stderr, ended } = launch(args, dataDir, await serviceEnvironment(dataDir, options.env));
-  const kill = options.killAfterMs === undefined ? null : setTimeout(() => child.kill('SIGKILL'), options.killAfterMs);
+  const kill =
+    options.killAfterMs === undefined
+      ? null
+      : setTimeout(() => child.kill(options.killSignal ?? 'SIGKILL'), options.killAfterMs);
   const how = await ended;
   if (kill !== null) clearTimeout(kill);
   return { ...how, stdout: stdout(), stderr: stderr() };

@@ -184,8 +184,11 @@ describe('quire', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;
-    const ended = await quire(['serve'], { QUIRE_PORT: String(port) });
+    const unstarted = join(folder, 'unstarted');
+    const ended = await quire(['serve'], { QUIRE_PORT: String(port), QUIRE_DATA_DIR: unstarted });
     taken.close();
+    // Without a database there is no key yet: the next start is the first one, and shows it.
+    assert.equal(existsSync(join(unstarted, 'postgres')), false);
     assertSentence(ended, new RegExp(`127\\.0\\.0\\.1:${port} is in use`));
     writeFileSync(join(folder, 'file'), '');
     assertSentence(

@@ -14,9 +14,9 @@ export function askCommand(): CliCommand {
     .description('Ask a model through the HTTP API and stream its answer.')
     .argument('<question...>', 'Words of the question. `-` inserts the standard input.')
     .option('--kb <name>', 'Name or id of a knowledge base to answer from. The sources are listed after the answer.')
-    .option('--model <id>', 'Model id.', DEFAULT_MODEL)
-    .option('--system <text>', 'System message.')
-    .option('--agent', 'Let the model search the knowledge base itself, as often as it needs, and show each search.')
+    .option('--model <id>', 'Model id', DEFAULT_MODEL)
+    .option('--system <text>', 'System message')
+    .option('--agent', 'Let the model search the knowledge base itself, as often as it needs, and show each search')
     .jsonOption('Print the complete response as one JSON document.')
     .examples(
       'ask what is a tide table',

@@ -14,14 +14,14 @@ export function batchCommand(): CliCommand {
   const batch = new CliCommand('batch').description('Run files of requests as batches.');
   batch
     .command('run')
-    .summary('Run the requests of a JSONL file.')
+    .summary('Run the requests of a JSONL file')
     .description(
       'Run the requests of a JSONL file as a batch and write the results beside it. Ctrl-C leaves the batch running; the same command watches it again.',
     )
-    .argument('<file>', 'JSONL file with one request per line.')
+    .argument('<file>', 'JSONL file with one request per line')
     .requiredOption(
       '--endpoint <path>',
-      'Endpoint of the requests: /v1/chat/completions, /v1/completions or /v1/embeddings.',
+      'Endpoint of the requests: /v1/chat/completions, /v1/completions or /v1/embeddings',
     )
     .jsonOption()
     .examples('batch run requests.jsonl --endpoint /v1/chat/completions')

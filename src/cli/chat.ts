@@ -21,11 +21,11 @@ interface ChatOptions {
 /** `quire chat`. */
 export function chatCommand(): CliCommand {
   return new CliCommand('chat')
-    .summary('Chat with a model.')
+    .summary('Chat with a model')
     .description('Chat with a model in the terminal. Lines from a pipe are answered one after the other.')
-    .option('--kb <name>', 'Name or id of a knowledge base to answer from.')
-    .option('--model <id>', 'Model id.', DEFAULT_MODEL)
-    .option('--system <text>', 'System message.')
+    .option('--kb <name>', 'Name or id of a knowledge base to answer from')
+    .option('--model <id>', 'Model id', DEFAULT_MODEL)
+    .option('--system <text>', 'System message')
     .examples('chat', 'chat --kb Harbour')
     .action(async ({ kb, model, system }: ChatOptions) => {
       const api = await openApiClient();

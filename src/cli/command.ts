@@ -16,10 +16,17 @@ export class UsageError extends Error {
 export class CliCommand extends Command {
   constructor(name?: string) {
     super(name);
-    this.helpOption('-h, --help', 'Show this help.')
+    this.helpOption('-h, --help', 'Show this help')
       .helpCommand(false)
       .exitOverride()
-      .configureHelp({ subcommandTerm: (command) => [command.name(), ...argumentTerms(command)].join(' ') })
+      .configureHelp({
+        commandUsage: (command) =>
+          [commandPath(command), ...(isGroup(command) ? ['<command>'] : argumentTerms(command)), '[options]'].join(' '),
+        // Commands without a summary are listed with their description, a sentence.
+        subcommandDescription: (command) => (command.summary() || command.description()).replace(/\.$/, ''),
+        subcommandTerm: (command) => [command.name(), ...argumentTerms(command)].join(' '),
+      })
+      .addHelpText('after', ({ command }) => learnMore(command))
       .configureOutput({
         writeOut: (text) => console.log(text.trimEnd()),
         writeErr: (text) => console.error(text.trimEnd()),
@@ -38,7 +45,7 @@ export class CliCommand extends Command {
   }
 
   /** Adds the `--json` option of commands that print a result. */
-  jsonOption(help = 'Print one JSON document on stdout.'): this {
+  jsonOption(help = 'Print one JSON document on stdout'): this {
     return this.option('--json', help);
   }
 
@@ -64,6 +71,15 @@ const isBlank = (value: unknown): boolean => typeof value === 'string' && value.
 
 function commandPath(command: Command): string {
   return command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
+}
+
+const isGroup = (command: Command): boolean => command.commands.length > 0;
+
+/** The last line of the help of a group. */
+function learnMore(command: Command): string {
+  // The program has a footer of its own.
+  if (!isGroup(command) || command.parent === null) return '';
+  return `\nUse '${commandPath(command)} <command> --help' for the options and examples of a command. Manual: docs/cli.md`;
 }
 
 function argumentTerms({ registeredArguments }: Command): string[] {

@@ -6,7 +6,7 @@ import { runStateCommand } from './run-state-command.ts';
 export function dbCommand(): CliCommand {
   const db = new CliCommand('db').description('Manage the database.');
   db.command('migrate')
-    .summary('Apply pending database migrations.')
+    .summary('Apply pending database migrations')
     .description('Apply pending database migrations. Every start does this too. Safe while other processes run.')
     .jsonOption()
     .action(async (options: { json?: boolean }) => {

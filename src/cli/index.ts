@@ -4,7 +4,7 @@ import type { IndexReport } from './index-commands.ts';
 import { formatTable, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
 
-const KNOWLEDGE_BASE = ['--kb <name>', 'Name or id of one knowledge base (default: all).'] as const;
+const KNOWLEDGE_BASE = ['--kb <name>', 'Name or id of one knowledge base (default: all)'] as const;
 
 const READ_ONLY = { isReadOnly: true };
 
@@ -18,17 +18,19 @@ export function indexCommand(): CliCommand {
   const index = new CliCommand('index').description('Check and rebuild the search indexes of knowledge bases.');
   index
     .command('check')
-    .summary('Compare search indexes with the database.')
+    .summary('Compare search indexes with the database')
     .description('Compare the search index of each knowledge base with the database. Changes nothing.')
     .option(...KNOWLEDGE_BASE)
     .jsonOption()
+    .examples('index check --kb Harbour')
     .action(checkIndexes);
   index
     .command('rebuild')
-    .summary('Rebuild search indexes from the database.')
+    .summary('Rebuild search indexes from the database')
     .description('Rebuild search indexes from the database. Searches are rejected with 503 until an index is complete.')
     .option(...KNOWLEDGE_BASE)
     .jsonOption()
+    .examples('index rebuild --kb Harbour')
     .action(rebuildIndexes);
   return index;
 }

@@ -15,9 +15,9 @@ export function ingestCommand(): CliCommand {
     .description(
       'Synchronize a knowledge base with a folder or a document: upload new and changed documents, remove deleted ones. Creates the knowledge base if it does not exist.',
     )
-    .argument('<path>', 'Folder or document.')
-    .requiredOption('--kb <name>', 'Name or id of the knowledge base.')
-    .option('--source <name>', "Name of the data source (default: the folder's path).")
+    .argument('<path>', 'Folder or document')
+    .requiredOption('--kb <name>', 'Name or id of the knowledge base')
+    .option('--source <name>', "Name of the data source (default: the folder's path)")
     .jsonOption()
     .examples('ingest ~/manuals --kb Manuals')
     .action(ingest);

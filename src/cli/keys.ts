@@ -16,37 +16,37 @@ export function keysCommand(): CliCommand {
   const keys = new CliCommand('keys').description('Manage API keys.');
   keys
     .command('create')
-    .summary('Create an API key.')
+    .summary('Create an API key')
     .description('Create an API key. It is shown once and cannot be read again.')
-    .option('--org <organization>', 'Organization that owns the key, by name or id.', DEFAULT_ORGANIZATION)
-    .option('--name <text>', 'Display name.', 'key')
-    .option('--scopes <list>', `Comma-separated: ${SCOPES.join(', ')} (default: all but keys and admin).`, parseScopes)
-    .option('--models <list>', 'Comma-separated model ids that the key may use (default: all).', parseList)
-    .option('--limits <list>', 'Rate limits, such as requests=60,tokens=100000,concurrent=4.', parseLimits)
+    .option('--org <organization>', 'Organization that owns the key, by name or id', DEFAULT_ORGANIZATION)
+    .option('--name <text>', 'Display name', 'key')
+    .option('--scopes <list>', `Comma-separated: ${SCOPES.join(', ')} (default: all but keys and admin)`, parseScopes)
+    .option('--models <list>', 'Comma-separated model ids that the key may use (default: all)', parseList)
+    .option('--limits <list>', 'Rate limits, such as requests=60,tokens=100000,concurrent=4', parseLimits)
     .option(
       '--budget <credits>',
-      'Credits per day, month or in total, such as 50/month (default: unlimited).',
+      'Credits per day, month or in total, such as 50/month (default: unlimited)',
       parseBudget,
     )
-    .option('--expires <duration>', 'Lifetime, such as 30d, 12h or 15m (default: unlimited).', parseDuration)
+    .option('--expires <duration>', 'Lifetime, such as 30d, 12h or 15m (default: unlimited)', parseDuration)
     .jsonOption()
     .examples('keys create --name laptop', 'keys create --org acme --scopes inference --budget 50/month --expires 30d')
     .action(createKey);
   keys
     .command('list')
-    .summary('List the API keys.')
+    .summary('List the API keys')
     .description('List the API keys, without their secrets.')
-    .option('--org <organization>', 'Only the keys of this organization, by name or id.')
+    .option('--org <organization>', 'Only the keys of this organization, by name or id')
     .jsonOption()
     .action(listKeys);
   keys
     .command('rotate')
-    .summary('Replace the secret of an API key.')
+    .summary('Replace the secret of an API key')
     .description('Replace the secret of an API key, which keeps its id and properties. The new secret is shown once.')
-    .argument('<key>', 'Id or name of the key.')
+    .argument('<key>', 'Id or name of the key')
     .option(
       '--overlap <duration>',
-      'How long the old secret works beside the new one, such as 24h (default: 0s).',
+      'How long the old secret works beside the new one, such as 24h (default: 0s)',
       parseDuration,
     )
     .jsonOption()
@@ -54,9 +54,9 @@ export function keysCommand(): CliCommand {
     .action(rotateKey);
   keys
     .command('revoke')
-    .summary('Revoke an API key permanently.')
+    .summary('Revoke an API key permanently')
     .description('Revoke an API key permanently. All processes reject it within a second.')
-    .argument('<key>', 'Id or name of the key.')
+    .argument('<key>', 'Id or name of the key')
     .jsonOption()
     .action(revokeKey);
   return keys;

@@ -19,27 +19,27 @@ export function knowledgeBasesCommand(): CliCommand {
   );
   kb.command('list').description('List the knowledge bases.').jsonOption().action(listBases);
   kb.command('show')
-    .summary('Show a knowledge base and its data sources.')
+    .summary('Show a knowledge base and its data sources')
     .description('Show a knowledge base, its data sources and when each was synchronized.')
-    .argument('<name>', 'Name or id.')
+    .argument('<name>', 'Name or id')
     .jsonOption()
     .action(showBase);
   kb.command('search')
-    .summary('Search a knowledge base.')
+    .summary('Search a knowledge base')
     .description('Search a knowledge base, and print the best chunks with their documents and scores.')
-    .argument('<name>', 'Name or id.')
-    .argument('<query...>', 'Words of the query.')
-    .option('--top <count>', 'Number of results.', parseCount, 5)
-    .option('--rerank', 'Rerank the results: slower, more precise.')
-    .option('--full', 'Print the chunks whole.')
+    .argument('<name>', 'Name or id')
+    .argument('<query...>', 'Words of the query')
+    .option('--top <count>', 'Number of results', parseCount, 5)
+    .option('--rerank', 'Rerank the results: slower, more precise')
+    .option('--full', 'Print the chunks whole')
     .jsonOption()
     .examples('kb search Harbour night bell', 'kb search Harbour --top 3 --json "When does the ferry leave?"')
     .action(searchBase);
   kb.command('delete')
-    .summary('Delete a knowledge base with its documents.')
+    .summary('Delete a knowledge base with its documents')
     .description('Delete a knowledge base with its documents. Uploaded files stay.')
-    .argument('<name>', 'Name or id.')
-    .option('--yes', 'Delete without asking.')
+    .argument('<name>', 'Name or id')
+    .option('--yes', 'Delete without asking')
     .jsonOption()
     .action(deleteBase);
   return kb;

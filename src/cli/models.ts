@@ -25,33 +25,34 @@ export function modelsCommand(): CliCommand {
   const models = new CliCommand('models').description('List, download, bind and remove models.');
   models
     .command('list')
-    .summary('List model ids, models on the disk, and models to pull.')
+    .summary('List model ids, models on the disk, and models to pull')
     .description(
       'List the model ids with their engines, the models on the disk, and the models that can be pulled by name.',
     )
     .jsonOption()
+    .examples('models list', 'models list --json')
     .action(listModels);
   models
     .command('show')
-    .summary('Show a model id, a stored model, or a model to pull.')
+    .summary('Show a model id, a stored model, or a model to pull')
     .description(
       'Show one model: a model id with its engine, a model on the disk, or a model that can be pulled by name.',
     )
-    .argument('<name>', 'Model id, or the name of a model.')
+    .argument('<name>', 'Model id, or the name of a model')
     .jsonOption()
     .examples('models show general-8b', 'models show llama-3.1-8b')
     .action(showModel);
   models
     .command('pull')
-    .summary('Download a model into the data folder.')
+    .summary('Download a model into the data folder')
     .description('Download a model into the data folder. Resumes an interrupted pull.')
     .argument(
       '<source>',
-      "A name of 'quire models list', a tag of Ollama, hf:owner/repository/file.gguf, or the URL of a GGUF.",
+      "A name of 'quire models list', a tag of Ollama, hf:owner/repository/file.gguf, or the URL of a GGUF",
       parseSource,
     )
-    .option('--name <text>', 'Name of the model (default: the file name).')
-    .option('--sha256 <digits>', 'Expected SHA-256 (default: the one that the hub states).', parseSha256)
+    .option('--name <text>', 'Name of the model (default: the file name)')
+    .option('--sha256 <digits>', 'Expected SHA-256 (default: the one that the hub states)', parseSha256)
     .jsonOption()
     .examples(
       'models pull qwen2.5-1.5b',
@@ -61,20 +62,21 @@ export function modelsCommand(): CliCommand {
     .action(pullCommand);
   models
     .command('use')
-    .summary('Bind a model id to a model on the disk.')
+    .summary('Bind a model id to a model on the disk')
     .description(
       'Bind a model id to a model on the disk; ID=bundled removes the binding. A running service loads and checks the model first; when that fails, nothing changes.',
     )
-    .argument('<id=name>', 'Model id, and the name of a model on the disk.', parseBinding)
+    .argument('<id=name>', 'Model id, and the name of a model on the disk', parseBinding)
     .jsonOption()
     .examples('models use general-8b=qwen2.5-1.5b', 'models use general-8b=bundled')
     .action(useModel);
   models
     .command('remove')
-    .summary('Delete a model from the disk.')
+    .summary('Delete a model from the disk')
     .description('Delete a model or a partial download from the disk. Fails while a model id is bound to it.')
-    .argument('<name>', 'Name of the model.', parseModelName)
+    .argument('<name>', 'Name of the model', parseModelName)
     .jsonOption()
+    .examples('models remove qwen2.5-1.5b')
     .action(removeModel);
   return models;
 }

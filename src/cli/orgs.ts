@@ -17,30 +17,30 @@ export function orgsCommand(): CliCommand {
   orgs
     .command('create')
     .description('Create an organization.')
-    .argument('<name>', 'Name, unique in this service.', parseName)
+    .argument('<name>', 'Name, unique in this service', parseName)
     .jsonOption()
     .examples('orgs create acme')
     .action(createOrganization);
   orgs.command('list').description('List the organizations with their credits.').jsonOption().action(listOrganizations);
   orgs
     .command('delete')
-    .summary('Delete an organization with its keys and data.')
+    .summary('Delete an organization with its keys and data')
     .description('Delete an organization with its keys and data. Usage, credit transactions and the audit log stay.')
-    .argument('<organization>', 'Name or id.')
+    .argument('<organization>', 'Name or id')
     .option('--yes', 'Delete without asking. Required: this cannot be undone.')
     .jsonOption()
     .action(deleteOrganization);
   orgs
     .command('credit')
     .description('Show or change the credits of an organization.')
-    .argument('<organization>', 'Name or id.')
+    .argument('<organization>', 'Name or id')
     .addOption(
       new Option('--set <credits>', `Set the balance, such as 100 or 0.5, or to '${UNLIMITED}'.`)
         .argParser((text) => (text === UNLIMITED ? null : parseCredits(text)))
         .conflicts('add'),
     )
-    .option('--add <credits>', 'Add credits; -5 subtracts five.', parseSignedCredits)
-    .option('--note <text>', 'Reason, stored with the transaction.')
+    .option('--add <credits>', 'Add credits; -5 subtracts five', parseSignedCredits)
+    .option('--note <text>', 'Reason, stored with the transaction')
     .jsonOption()
     .examples('orgs credit acme --add 100 --note "invoice 17"', 'orgs credit acme --set unlimited')
     .action(changeCredits);

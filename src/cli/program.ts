@@ -13,88 +13,88 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   'Service:': [
     {
       name: 'serve',
-      summary: 'Run the service: the API and the background work in one process.',
+      summary: 'Run the service: the API and the background work in one process',
       load: async () => (await import('./serve.ts')).serveCommand(),
     },
     {
       name: 'worker',
-      summary: 'Run background work only.',
+      summary: 'Run background work only',
       load: async () => (await import('./serve.ts')).workerCommand(),
     },
     {
       name: 'doctor',
-      summary: 'Check the stores and the engine of every model id.',
+      summary: 'Check the stores and the engine of every model id',
       load: async () => (await import('./doctor.ts')).doctorCommand(),
     },
     {
       name: 'ps',
-      summary: 'Show the engines of a running service, their slots and memory.',
+      summary: 'Show the engines of a running service, their slots and memory',
       load: async () => (await import('./ps.ts')).psCommand(),
     },
   ],
   'Questions and documents:': [
     {
       name: 'chat',
-      summary: 'Chat with a model in the terminal.',
+      summary: 'Chat with a model in the terminal',
       load: async () => (await import('./chat.ts')).chatCommand(),
     },
     {
       name: 'ask',
-      summary: 'Ask a model, with or without a knowledge base.',
+      summary: 'Ask a model, with or without a knowledge base',
       load: async () => (await import('./ask.ts')).askCommand(),
     },
     {
       name: 'ingest',
-      summary: 'Synchronize a knowledge base with a folder.',
+      summary: 'Synchronize a knowledge base with a folder',
       load: async () => (await import('./ingest.ts')).ingestCommand(),
     },
     {
       name: 'kb',
-      summary: 'List, show, search and delete knowledge bases.',
+      summary: 'List, show, search and delete knowledge bases',
       load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
     },
     {
       name: 'batch',
-      summary: 'Run a file of requests as a batch.',
+      summary: 'Run a file of requests as a batch',
       load: async () => (await import('./batch-run.ts')).batchCommand(),
     },
   ],
   'Models:': [
     {
       name: 'models',
-      summary: 'List, show, download, bind and remove models.',
+      summary: 'List, show, download, bind and remove models',
       load: async () => (await import('./models.ts')).modelsCommand(),
     },
   ],
   'Administration:': [
     {
       name: 'keys',
-      summary: 'Manage API keys.',
+      summary: 'Manage API keys',
       load: async () => (await import('./keys.ts')).keysCommand(),
     },
     {
       name: 'orgs',
-      summary: 'Manage organizations and their credits.',
+      summary: 'Manage organizations and their credits',
       load: async () => (await import('./orgs.ts')).orgsCommand(),
     },
     {
       name: 'users',
-      summary: 'List the users of the console, and reset a lost password.',
+      summary: 'List the users of the console, and reset a lost password',
       load: async () => (await import('./users.ts')).usersCommand(),
     },
     {
       name: 'usage',
-      summary: 'Show calls, tokens and cost.',
+      summary: 'Show calls, tokens and cost',
       load: async () => (await import('./usage.ts')).usageCommand(),
     },
     {
       name: 'index',
-      summary: 'Check and rebuild search indexes.',
+      summary: 'Check and rebuild search indexes',
       load: async () => (await import('./index.ts')).indexCommand(),
     },
     {
       name: 'db',
-      summary: 'Migrate the database.',
+      summary: 'Migrate the database',
       load: async () => (await import('./db-migrate.ts')).dbCommand(),
     },
   ],
@@ -105,12 +105,12 @@ const LONG_RUNNING: ReadonlySet<string> = new Set(['serve', 'worker']);
 
 const FOOTER = `
 Environment:
-  QUIRE_URL         Address of the service (default: the service of the data folder, then http://127.0.0.1:8080).
-  QUIRE_API_KEY     API key of the commands that call the API.
-  QUIRE_DATA_DIR    Data folder (default: ./quire-data).
-  All settings: docs/configuration.md.
+  QUIRE_URL         Address of the service (default: the service of the data folder, then http://127.0.0.1:8080)
+  QUIRE_API_KEY     API key of the commands that call the API
+  QUIRE_DATA_DIR    Data folder (default: ./quire-data)
+  All settings: docs/configuration.md
 
-Use 'quire <command> --help' for the options and examples of a command. Manual: docs/cli.md.`;
+Use 'quire <command> --help' for the options and examples of a command. Manual: docs/cli.md`;
 
 /**
  * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's `CommanderError`
@@ -120,9 +120,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   // `quire help keys create` is `quire keys create --help`.
   const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
   const program = new CliCommand('quire')
-    .usage('<command> [options]')
     .description('Language-model inference, retrieval and knowledge bases in one service.')
-    .version(VERSION, '-v, --version', 'Print the version.')
+    .version(VERSION, '-v, --version', 'Print the version')
     .addHelpText('after', FOOTER)
     .hook('preAction', (_program, command) => {
       rejectBlankValues(command);

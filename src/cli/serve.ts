@@ -5,8 +5,8 @@ import { CliCommand } from './command.ts';
 export function serveCommand(): CliCommand {
   return new CliCommand('serve')
     .description('Run the service: the API and the background work in one process. Settings: docs/configuration.md.')
-    .option('--host <address>', 'Address to listen on (QUIRE_HOST).')
-    .option('--port <number>', 'Port to listen on; 0 chooses a free one (QUIRE_PORT).', parsePort)
+    .option('--host <address>', 'Address to listen on (QUIRE_HOST)')
+    .option('--port <number>', 'Port to listen on; 0 chooses a free one (QUIRE_PORT)', parsePort)
     .examples('serve', 'serve --port 9000', 'serve --host 0.0.0.0 --port 80')
     .action(async ({ host, port }: { host?: string; port?: string }) => {
       const { runService } = await import('./run-service.ts');

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { ApiKey } from '../admin/keys/schema.ts';
 import type { UsageBucket } from '../billing/schema.ts';
 import { withAdminApi } from './admin-client.ts';
@@ -22,15 +22,14 @@ interface UsageOptions {
 export function usageCommand(): CliCommand {
   return new CliCommand('usage')
     .description('Show calls, tokens and cost by day and model, key or route.')
-    .option(
-      '--since <duration>',
-      'Length of the period up to now, such as 24h or 30d (default: 7d).',
-      parseDuration,
-      DEFAULT_SECONDS,
+    .addOption(
+      new Option('--since <duration>', 'Length of the period up to now, such as 24h or 30d')
+        .argParser(parseDuration)
+        .default(DEFAULT_SECONDS, '7d'),
     )
-    .option('--by <list>', `Comma-separated: ${GROUPS.join(', ')}.`, parseGroups, 'model')
-    .option('--hourly', 'Rows by hour instead of by day (UTC).')
-    .option('--org <organization>', 'Only this organization, by name or id.')
+    .option('--by <list>', `Comma-separated: ${GROUPS.join(', ')}`, parseGroups, 'model')
+    .option('--hourly', 'Rows by hour instead of by day (UTC)')
+    .option('--org <organization>', 'Only this organization, by name or id')
     .jsonOption()
     .examples('usage', 'usage --by key,model --since 30d', 'usage --since 24h --hourly --json')
     .action(showUsage);

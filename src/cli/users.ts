@@ -15,11 +15,11 @@ export function usersCommand(): CliCommand {
   users.command('list').description('List the users of all organizations.').jsonOption().action(listUsers);
   users
     .command('reset-password')
-    .summary('Print a link that sets a new password.')
+    .summary('Print a link that sets a new password')
     .description(
       'Print a link that sets a new password of a user who has lost it. It works once, for a day, and ends the sessions of the user.',
     )
-    .argument('<user>', 'Email or id.')
+    .argument('<user>', 'Email or id')
     .jsonOption()
     .examples('users reset-password ada@example.com')
     .action(resetPassword);

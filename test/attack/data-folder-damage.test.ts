@@ -106,4 +106,20 @@ describe('a data folder with a damaged or missing database', () => {
       await started.pop()?.kill();
     }
   });
+
+  it('shows the key, or how to replace it, after Ctrl-C at any moment of a first start', async () => {
+    const env = { QUIRE_BOOTSTRAP_API_KEY: '' };
+    for (let round = 0; round < scaled(10, 2); round += 1) {
+      const dataDir = newDataDir();
+      const killAfterMs = Math.random() * FIRST_START_MS;
+      const stopped = await runQuire(['serve'], { dataDir, env, killAfterMs, killSignal: 'SIGINT' });
+      const service = await start({ dataDir, env });
+      const wasShown = /shown once:\n\n {2}quire-sk-/.test(stopped.stdout);
+      assert.match(
+        service.stdout(),
+        wasShown ? /quire keys rotate key_/ : /shown once:\n\n {2}quire-sk-|keys rotate key_/,
+      );
+      await started.pop()?.kill();
+    }
+  });
 });
