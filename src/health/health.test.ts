@@ -122,7 +122,7 @@ describe('the API description', () => {
     assert.match(headers.get('content-type') ?? '', /^text\/html/);
     assert.match(text, /<title>Quire API<\/title>/);
     const script = await api.send('GET', '/docs/static/swagger-initializer.js', { key: null });
-    assert.match(script.text, /"persistAuthorization":true/);
+    assert.match(script.text, /"persistAuthorization":false/);
     assert.match(script.text, /image\/svg\+xml;base64/);
   });
 });

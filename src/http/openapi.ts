@@ -54,6 +54,8 @@ export function streamed<Response extends object>(response: Response, event: obj
 const DOCS_PATH = '/docs';
 
 const LOGO = new URL('./assets/logo.svg', import.meta.url);
+const DOCS_CSS = new URL('./assets/docs.css', import.meta.url);
+const DOCS_THEME = new URL('./assets/docs-theme.js', import.meta.url);
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
 const DOCS_POLICY =
@@ -71,7 +73,13 @@ export async function describeApi(app: App, version: string): Promise<void> {
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: {
-        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `quire-sk-...`.' } },
+        securitySchemes: {
+          key: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API key, `quire-sk-...`. Users who are signed in to the console need none here.',
+          },
+        },
       },
       security: [{ key: [] }],
     },
@@ -96,10 +104,14 @@ export async function describeApi(app: App, version: string): Promise<void> {
   });
   await app.register(swaggerUi, {
     routePrefix: DOCS_PATH,
-    // A reload of the page keeps the key, in the local storage of the browser.
-    uiConfig: { deepLinking: true, persistAuthorization: true, url: '/openapi.json' },
-    logo: { type: 'image/svg+xml', content: await readFile(LOGO) },
-    theme: { title: 'Quire API' },
+    // Requests carry the session of the console, if there is one. An entered key is never stored.
+    uiConfig: { deepLinking: true, persistAuthorization: false, tryItOutEnabled: true, url: '/openapi.json' },
+    logo: { type: 'image/svg+xml', content: await readFile(LOGO), href: '/', target: '_self' },
+    theme: {
+      title: 'Quire API',
+      css: [{ filename: 'docs.css', content: await readFile(DOCS_CSS, 'utf8') }],
+      js: [{ filename: 'docs-theme.js', content: await readFile(DOCS_THEME, 'utf8') }],
+    },
     uiHooks: {
       onRequest: (_request, reply, next) => {
         reply.header('content-security-policy', DOCS_POLICY);

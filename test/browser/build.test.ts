@@ -276,6 +276,22 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.locator(':root[data-mantine-color-scheme=dark]').waitFor();
   });
 
+  it('tries requests of the API reference under the session, without a key', async () => {
+    await page.goto(`${test.service.url}/docs#/Guardrails/createGuardrailPolicy`);
+    await page.locator(':root.dark-mode').waitFor();
+    // The address opens the operation.
+    const create = page.locator('#operations-Guardrails-createGuardrailPolicy.is-open');
+    await create.locator('textarea').fill('{"name": "From the reference", "enabled": false}');
+    await create.locator('.execute').click();
+    await create.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
+    await shoot('reference');
+    const { data } = await test.call<{ data: { name: string }[] }>('GET', '/v1/guardrail-policies');
+    assert.deepEqual(
+      data.map(({ name }) => name),
+      ['From the reference'],
+    );
+  });
+
   it('runs no script of a text and calls no other host', () => {
     assert.deepEqual([test.errors, [...test.origins]], [[], [test.service.url]]);
   });
