@@ -75,7 +75,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources/test', () => {
     assertError(await probe(base, missing), 404, 'file_not_found', 'config.file_ids.1');
   });
 
-  it('reaches no private address, neither directly nor by a redirect', async () => {
+  it('rejects private addresses', async () => {
     const crawl = (url: string) => probe(base, { type: 'web_crawl', config: { urls: [url] } });
     assertError(await crawl('http://127.0.0.2:9/'), 400, 'invalid_value', 'config');
     assertError(await crawl('http://169.254.169.254/latest/meta-data'), 400, 'invalid_value', 'config');
