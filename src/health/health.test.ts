@@ -116,7 +116,7 @@ describe('the API description', () => {
     }
   });
 
-  it('GET /docs is a page with our name and logo that needs no key and keeps the key of its user', async () => {
+  it('GET /docs is a page with our name and logo that needs no key and stores none', async () => {
     const { status, text, headers } = await api.send('GET', '/docs/', { key: null });
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^text\/html/);
