@@ -161,13 +161,14 @@ async function createExampleData({ service, page: signedIn, call }: ConsoleTest)
 /** Runs a batch of three questions to its end. */
 async function finishedBatch({ url, key }: ConsoleTest['service']): Promise<string> {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
-  const lines = ['What is the capital of France?', 'Say hello.', 'What is the capital of Japan?'].map((content, index) =>
-    JSON.stringify({
-      custom_id: `question-${index + 1}`,
-      method: 'POST',
-      url: '/v1/chat/completions',
-      body: { model: 'general-8b', messages: [{ role: 'user', content }] },
-    }),
+  const lines = ['What is the capital of France?', 'Say hello.', 'What is the capital of Japan?'].map(
+    (content, index) =>
+      JSON.stringify({
+        custom_id: `question-${index + 1}`,
+        method: 'POST',
+        url: '/v1/chat/completions',
+        body: { model: 'general-8b', messages: [{ role: 'user', content }] },
+      }),
   );
   const file = await client.files.create({
     file: await toFile(Buffer.from(lines.join('\n')), 'questions.jsonl'),

@@ -7,7 +7,7 @@ import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure } from './api/client.ts';
 import { sessionQuery } from './api/session.ts';
-import { LanguageProvider, useMessages } from './messages/index.tsx';
+import { LanguageProvider, loadPreferredLanguage, useMessages } from './messages/index.tsx';
 import { createConsoleRouter } from './router.tsx';
 import { theme } from './theme.ts';
 
@@ -37,16 +37,19 @@ const router = createConsoleRouter(queryClient);
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
-createRoot(root).render(
-  <StrictMode>
-    <LanguageProvider>
-      <ThemeProvider>
-        <QueryClientProvider client={queryClient}>
-          <RouterProvider router={router} />
-        </QueryClientProvider>
-      </ThemeProvider>
-    </LanguageProvider>
-  </StrictMode>,
+const reactRoot = createRoot(root);
+void loadPreferredLanguage().then((language) =>
+  reactRoot.render(
+    <StrictMode>
+      <LanguageProvider initial={language}>
+        <ThemeProvider>
+          <QueryClientProvider client={queryClient}>
+            <RouterProvider router={router} />
+          </QueryClientProvider>
+        </ThemeProvider>
+      </LanguageProvider>
+    </StrictMode>,
+  ),
 );
 
 /** Provides the theme, with the names of buttons that Mantine leaves to the application. */

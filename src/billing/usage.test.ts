@@ -229,7 +229,7 @@ describe('GET /v1/usage', () => {
       ['start_time=-1', 'start_time'],
       ['start_time=x', 'start_time'],
       ['end_time=0', 'end_time'],
-      [range(DAY, DAY + 1_001 * HOUR_MS) + '&bucket=hour', 'start_time'],
+      [`${range(DAY, DAY + 1_001 * HOUR_MS)}&bucket=hour`, 'start_time'],
       ['bucket=week', 'bucket'],
       ['group_by=model,user', 'group_by'],
       ['format=xml', 'format'],
@@ -238,7 +238,7 @@ describe('GET /v1/usage', () => {
       ['after=x', 'after'],
     ];
     for (const [query, param] of invalid) assertError(await read(query, api.key), 400, 'invalid_value', param);
-    assert.equal((await read(range(DAY, DAY + 1_000 * HOUR_MS) + '&bucket=hour', api.key)).status, 200);
+    assert.equal((await read(`${range(DAY, DAY + 1_000 * HOUR_MS)}&bucket=hour`, api.key)).status, 200);
     assertError(await api.send('GET', '/v1/usage', { key: null }), 401, 'invalid_api_key');
   });
 

@@ -195,6 +195,18 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('heading', { level: 1, name: 'Guardrails' }).waitFor();
   });
 
+  it('speaks the language of the browser, and changes it in the settings', async () => {
+    const german = await test.newPage({ locale: 'de-DE' });
+    await german.goto(`${test.service.url}/sign-in`);
+    await german.getByRole('button', { name: 'Anmelden' }).waitFor();
+    await german.context().addCookies(await page.context().cookies());
+    await open('/settings', german);
+    await german.getByRole('combobox', { name: 'Sprache' }).click();
+    await german.getByRole('option', { name: 'English' }).click();
+    await german.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    await german.context().close();
+  });
+
   it('a link to another site after the sign-in is ignored', async () => {
     await page.goto(`${test.service.url}/sign-in?from=//evil.example`);
     await page.getByLabel('Email').fill(EMAIL);

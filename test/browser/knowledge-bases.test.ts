@@ -175,11 +175,69 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.getByRole('textbox', { name: 'Value', exact: true }).fill('2020');
     assert.match((await page.getByLabel('Filters as JSON').textContent()) ?? '', /"\$gte": 2020/);
     await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByText('pump').waitFor({ state: 'detached' });
+    await page.locator('ol > li', { hasText: 'pump' }).first().waitFor({ state: 'detached' });
+    await page.locator('ol > li').first().waitFor();
     await page.getByRole('button', { name: 'As curl' }).click();
     await page.getByText('"include_scores": true').waitFor();
     await page.getByRole('link', { name: 'manual.md' }).first().click();
-    await page.locator('[aria-current=true]').waitFor();
+    await page.locator('[aria-current=true]').first().waitFor();
+  });
+
+  it('shows the chunks on the text of a document, each with a link of its own', async () => {
+    await test.open(`/knowledge-bases/${kbId}`);
+    await page.getByRole('link', { name: 'manual.md' }).click();
+    const text = page.locator('.document-text');
+    assert.equal((await text.textContent())?.split('24 euros per night').length, 2, 'no text appears twice');
+    await page.getByRole('link', { name: 'Chunk 1', exact: true }).click();
+    await text.locator('[aria-current=true]', { hasText: 'Harbour manual' }).waitFor();
+    assert.match(page.url(), /chunk=chunk_/);
+    await page.getByRole('row', { name: 'year 2024' }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download' }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), 'manual.md');
+    assert.deepEqual(await accessibilityViolations(page), []);
+  });
+
+  it('uploads a file, and filters the files by purpose', async () => {
+    await test.open('/files');
+    await page.getByRole('button', { name: 'Upload file' }).click();
+    await dialog()
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Notes of the harbour.') });
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await dialog().getByRole('button', { name: 'Upload file' }).click();
+    await page.getByRole('cell', { name: 'notes.txt', exact: true }).waitFor();
+    await page.getByRole('combobox', { name: 'Purpose' }).click();
+    await page.getByRole('option', { name: 'batch' }).click();
+    await page.getByText('Nothing matches these filters.').waitFor();
+    assert.match(page.url(), /purpose=batch/);
+  });
+
+  it('cancels an upload, and repeats it', async () => {
+    await test.open(`/knowledge-bases/${kbId}`);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/files', async (route) => {
+      await held;
+      await route.continue().catch(() => {});
+    });
+    await page.locator('input[type=file]').setInputFiles(file('late.md', '# Late\n\nA late document.\n'));
+    await page.getByRole('button', { name: 'Cancel: late.md' }).click();
+    await page.getByText('Cancelled').waitFor();
+    await page.unroute('**/v1/files');
+    release();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('link', { name: 'late.md' }).waitFor({ timeout: 60_000 });
+  });
+
+  it('names the data sources that a deletion of the knowledge base removes', async () => {
+    await page.getByRole('button', { name: 'Delete knowledge base' }).click();
+    await dialog().getByText('(file_upload)').first().waitFor();
+    await dialog().getByRole('button', { name: 'Cancel' }).click();
   });
 
   it('has no accessibility violation on the tabs, and nothing wider than a phone', async () => {

@@ -6,17 +6,20 @@ export type UploadedFile = paths['/v1/files']['post']['responses'][200]['content
 export type FilePurpose = UploadedFile['purpose'];
 
 /**
- * Uploads a file with progress, which `fetch` does not report. `onProgress` receives a share from 0 to 1. Throws `ApiFailure`.
+ * Uploads a file with progress, which `fetch` does not report. `onProgress` receives a share from 0 to 1. Throws `ApiFailure`, and the reason
+ * of `signal` when it is aborted.
  */
 export function uploadFile(
   file: File,
   purpose: FilePurpose,
-  onProgress: (share: number) => void,
+  { onProgress, signal }: { onProgress(share: number): void; signal?: AbortSignal },
 ): Promise<UploadedFile> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', '/v1/files');
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
+    signal?.addEventListener('abort', () => request.abort(), { once: true });
+    request.onabort = () => reject(signal?.reason);
     request.onerror = () => reject(networkFailure());
     request.onload = () => {
       const body = parseJson(request.responseText);

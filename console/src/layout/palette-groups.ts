@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
-import { CATALOGUES, fill, type Language, useLanguage, useMessages } from '../messages/index.tsx';
+import { fill, LANGUAGES, type Language, useLanguage, useMessages } from '../messages/index.tsx';
 import { NAVIGATION } from './navigation.ts';
 import { useSwitchOrganization } from './use-switch-organization.ts';
 
@@ -139,16 +139,16 @@ function useSwitches(onHelp: () => void): Group {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme('light');
   const { mutate: switchOrganization } = useSwitchOrganization();
-  const languages = Object.entries(CATALOGUES).filter(([tag]) => tag !== language);
+  const languages = Object.entries(LANGUAGES).filter(([tag]) => tag !== language);
   const others = organizations.filter(({ id }) => id !== organization.id);
   return {
     heading: commands.switchTo,
     commands: [
       { id: 'theme', label: commands.theme, run: () => setColorScheme(scheme === 'dark' ? 'light' : 'dark') },
-      ...languages.map(([tag, { language: name }]) => ({
+      ...languages.map(([tag, name]) => ({
         id: `language ${tag}`,
         label: fill(commands.language, { name }),
-        run: () => setLanguage(tag as Language),
+        run: () => void setLanguage(tag as Language),
       })),
       ...others.map(({ id, name }) => ({
         id,

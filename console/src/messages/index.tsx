@@ -1,16 +1,20 @@
-import { MantineThemeProvider } from '@mantine/core';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import { de } from './de/index.ts';
 import { en, type Messages } from './en/index.ts';
 
-/** The catalogues by language tag. */
-export const CATALOGUES = { en, de } as const;
-export type Language = keyof typeof CATALOGUES;
+/** The languages by tag, each in its own words. */
+export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
+export type Language = keyof typeof LANGUAGES;
+
+/** The catalogues. Only the one that is shown is loaded; English is part of the application. */
+const CATALOGUES: Readonly<Record<Language, () => Promise<Messages>>> = {
+  en: async () => en,
+  de: async () => (await import('./de/index.ts')).de,
+};
 
 /** The choice of the user; nothing else of the console is stored in the browser. */
 const STORED = 'quire-language';
 
-const isLanguage = (text: string | null | undefined): text is Language => text != null && text in CATALOGUES;
+const isLanguage = (text: string | null | undefined): text is Language => text != null && text in LANGUAGES;
 
 function preferredLanguage(): Language {
   const stored = localStorage.getItem(STORED);
@@ -18,43 +22,47 @@ function preferredLanguage(): Language {
   return navigator.languages.map((tag) => tag.split('-')[0]).find(isLanguage) ?? 'en';
 }
 
-interface LanguageState {
+/** A language with its texts. */
+export interface LoadedLanguage {
   language: Language;
-  setLanguage(language: Language): void;
+  messages: Messages;
 }
 
-const LanguageContext = createContext<LanguageState>({ language: 'en', setLanguage: () => {} });
+async function load(language: Language): Promise<LoadedLanguage> {
+  return { language, messages: await CATALOGUES[language]() };
+}
 
-/** Provides the language of the console: the stored one, or the first of the browser that has a catalogue. */
-export function LanguageProvider({ children }: { children: ReactNode }) {
-  const [language, setState] = useState(preferredLanguage);
+/** Loads the stored language, or the first of the browser that has a catalogue. */
+export const loadPreferredLanguage = (): Promise<LoadedLanguage> => load(preferredLanguage());
+
+interface LanguageState extends LoadedLanguage {
+  setLanguage(language: Language): Promise<void>;
+}
+
+const LanguageContext = createContext<LanguageState>({ language: 'en', messages: en, setLanguage: async () => {} });
+
+/** Provides the language of the console. */
+export function LanguageProvider({ initial, children }: { initial: LoadedLanguage; children: ReactNode }) {
+  const [loaded, setLoaded] = useState(initial);
+  const { language } = loaded;
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
   const value = useMemo(() => {
-    const setLanguage = (next: Language) => {
+    const setLanguage = async (next: Language) => {
+      setLoaded(await load(next));
       localStorage.setItem(STORED, next);
-      setState(next);
     };
-    return { language, setLanguage };
-  }, [language]);
-  const theme = useMemo(() => {
-    // The button of dialogs shows a cross only.
-    const defaultProps = { closeButtonProps: { 'aria-label': CATALOGUES[language].common.dismiss } };
-    return { components: { Modal: { defaultProps }, Drawer: { defaultProps } } };
-  }, [language]);
-  return (
-    <LanguageContext.Provider value={value}>
-      <MantineThemeProvider theme={theme}>{children}</MantineThemeProvider>
-    </LanguageContext.Provider>
-  );
+    return { ...loaded, setLanguage };
+  }, [loaded]);
+  return <LanguageContext.Provider value={value}>{children}</LanguageContext.Provider>;
 }
 
 /** The language and how to change it. */
 export const useLanguage = (): LanguageState => useContext(LanguageContext);
 
 /** The texts of the language. */
-export const useMessages = (): Messages => CATALOGUES[useContext(LanguageContext).language];
+export const useMessages = (): Messages => useContext(LanguageContext).messages;
 
 /** Replaces `{name}` in a text. */
 export function fill(text: string, values: Record<string, string | number>): string {

@@ -105,7 +105,7 @@ function useCreateBatch(file: File, check: BatchCheck | null, onCreated: (id: st
   const create = useMutation({
     mutationFn: async () => {
       if (check?.endpoint == null) throw new Error('the file has no valid line');
-      const { id } = await uploadFile(file, 'batch', setUploadShare);
+      const { id } = await uploadFile(file, 'batch', { onProgress: setUploadShare });
       const request = { input_file_id: id, endpoint: check.endpoint, completion_window: '24h' as const };
       return body(api.POST('/v1/batches', { body: request }));
     },

@@ -1,25 +1,36 @@
-import { Anchor, Breadcrumbs, Button, Card, Center, Group, Stack, Text } from '@mantine/core';
+import { Anchor, Breadcrumbs, Button, Center, Group, Table, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { api, body } from '../api/client.ts';
-import { useFormat } from '../components/format.ts';
+import { useMayWrite } from '../api/session.ts';
 import { Page } from '../components/page.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
+import { DocumentText } from './document-text.tsx';
+import { DocumentActions } from './knowledge-base-documents.tsx';
+
+const readDocument = (kbId: string, documentId: string) =>
+  body(
+    api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}', {
+      params: { path: { kb_id: kbId, document_id: documentId } },
+    }),
+  );
+
+type Document = Awaited<ReturnType<typeof readDocument>>;
 
 const route = getRouteApi('/shell/knowledge-bases/$kbId/documents/$documentId');
 
-/** A document with its chunks. `?chunk=ID` highlights a chunk: citations link to it. */
+/** A document: its text with the chunks, and its metadata. `?chunk=ID` highlights a chunk: citations link to it. */
 export function DocumentPage() {
   const { kb, common } = useMessages();
   const { kbId, documentId } = route.useParams();
   const { chunk: highlighted } = route.useSearch();
   const path = { kb_id: kbId, document_id: documentId };
   const document = useQuery({
-    queryKey: ['document', documentId],
-    queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params: { path } })),
+    queryKey: ['document', kbId, documentId],
+    queryFn: () => readDocument(kbId, documentId),
   });
   const chunks = useInfiniteQuery({
     queryKey: ['chunks', documentId],
@@ -43,7 +54,7 @@ export function DocumentPage() {
   if (chunks.isError) return <ErrorState error={chunks.error} onRetry={() => void chunks.refetch()} />;
   const { name, status, source_uri: uri, error } = document.data;
   return (
-    <Page title={name}>
+    <Page title={name} action={<DocumentPageActions kbId={kbId} document={document.data} />}>
       <Breadcrumbs>
         <Anchor component={Link} to="/knowledge-bases">
           {kb.title}
@@ -57,11 +68,8 @@ export function DocumentPage() {
         {uri !== null && <SourceLink uri={uri} />}
       </Group>
       {error !== null && <Text c="red">{error.message}</Text>}
-      <Stack>
-        {items.map((chunk, index) => (
-          <ChunkCard key={chunk.id} number={index + 1} chunk={chunk} isHighlighted={chunk.id === highlighted} />
-        ))}
-      </Stack>
+      <Metadata metadata={document.data.metadata} />
+      {items.length > 0 && <DocumentText kbId={kbId} chunks={items} selected={highlighted} />}
       {hasNextPage && (
         <Center>
           <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
@@ -70,6 +78,51 @@ export function DocumentPage() {
         </Center>
       )}
     </Page>
+  );
+}
+
+/** Download of the uploaded file, processing again, deletion. */
+function DocumentPageActions({ kbId, document }: { kbId: string; document: Document }) {
+  const { files } = useMessages();
+  const mayWrite = useMayWrite();
+  const navigate = useNavigate();
+  // A line of a JSONL file has `#` and its number after the id.
+  const fileId = document.source_uri?.startsWith('file-') ? document.source_uri.split('#')[0] : undefined;
+  return (
+    <Group>
+      {document.source_type === 'file_upload' && fileId !== undefined && (
+        <Anchor href={`/v1/files/${fileId}/content`} download={document.name} size="sm">
+          {files.download}
+        </Anchor>
+      )}
+      {mayWrite && (
+        <DocumentActions
+          kbId={kbId}
+          document={document}
+          onDeleted={() => navigate({ to: '/knowledge-bases/$kbId', params: { kbId } })}
+        />
+      )}
+    </Group>
+  );
+}
+
+function Metadata({ metadata }: { metadata: Document['metadata'] }) {
+  const { kb } = useMessages();
+  const fields = Object.entries(metadata);
+  if (fields.length === 0) return null;
+  return (
+    <Table aria-label={kb.metadata} w="fit-content" verticalSpacing={4}>
+      <Table.Tbody>
+        {fields.map(([name, value]) => (
+          <Table.Tr key={name}>
+            <Table.Th scope="row">{name}</Table.Th>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>
+              {typeof value === 'string' ? value : JSON.stringify(value)}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }
 
@@ -84,42 +137,5 @@ function SourceLink({ uri }: { uri: string }) {
     <Text size="sm" c="dimmed">
       {uri}
     </Text>
-  );
-}
-
-interface Chunk {
-  text: string;
-  tokens: number;
-  page: number | null;
-  heading_path: string[];
-}
-
-function ChunkCard({ number, chunk, isHighlighted }: { number: number; chunk: Chunk; isHighlighted: boolean }) {
-  const { kb } = useMessages();
-  const format = useFormat();
-  const card = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (isHighlighted) card.current?.scrollIntoView({ block: 'center' });
-  }, [isHighlighted]);
-  return (
-    <Card
-      withBorder
-      ref={card}
-      className={isHighlighted ? 'citation' : undefined}
-      aria-current={isHighlighted || undefined}
-    >
-      <Group justify="space-between" mb="xs">
-        <Text size="sm" fw={600}>
-          {[`#${number}`, ...chunk.heading_path].join(' › ')}
-        </Text>
-        <Text size="sm" c="dimmed">
-          {chunk.page !== null && `${kb.page} ${chunk.page} · `}
-          {format.number(chunk.tokens)} {kb.tokens}
-        </Text>
-      </Group>
-      <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {chunk.text}
-      </Text>
-    </Card>
   );
 }

@@ -1,44 +1,61 @@
-import { Anchor, Group } from '@mantine/core';
+import { Anchor, Button, FileInput, Group, Progress, Select } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
-import type { UploadedFile } from '../api/upload.ts';
+import { type FilePurpose, type UploadedFile, uploadFile } from '../api/upload.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
+import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
 import { SearchField } from '../components/search-field.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
+import { FILE_PURPOSES } from '../layout/knowledge-base-search.ts';
 import { useMessages } from '../messages/index.tsx';
 
 const route = getRouteApi('/shell/files');
 
-/** Uploaded files, newest first. `?q=` searches their names. */
+/** Uploaded files, newest first. `?q=` searches their names, `?purpose=` filters them. */
 export function FilesPage() {
   const { files, kb, common } = useMessages();
   const format = useFormat();
   const mayWrite = useMayWrite();
   const { organization } = useSession();
   const queryClient = useQueryClient();
-  const { q } = route.useSearch();
+  const { q, purpose } = route.useSearch();
+  const [isUploading, setUploading] = useState(false);
   const navigate = route.useNavigate();
-  const queryKey = ['files', organization.id, q];
+  const queryKey = ['files', organization.id, q, purpose];
+  const refresh = () => queryClient.invalidateQueries({ queryKey: ['files', organization.id] });
+  const show = (change: { q?: string; purpose?: FilePurpose }) =>
+    void navigate({ search: withoutEmpty({ q, purpose, ...change }), replace: true });
   return (
-    <Page title={files.title} intro={files.intro}>
-      <SearchField
-        label={files.search}
-        value={q ?? ''}
-        onSearch={(text) => void navigate({ search: text === '' ? {} : { q: text }, replace: true })}
-      />
+    <Page
+      title={files.title}
+      intro={files.intro}
+      action={mayWrite && <Button onClick={() => setUploading(true)}>{files.upload}</Button>}
+    >
+      <Group>
+        <SearchField label={files.search} value={q ?? ''} onSearch={(text) => show({ q: text })} />
+        <Select
+          aria-label={files.purpose}
+          placeholder={files.purpose}
+          clearable
+          data={FILE_PURPOSES}
+          value={purpose ?? null}
+          onChange={(value) => show({ purpose: value ?? undefined })}
+        />
+      </Group>
       <ResourceTable<UploadedFile>
         label={files.title}
         queryKey={queryKey}
         fetchPage={(after) =>
-          body(api.GET('/v1/files', { params: { query: { after, limit: 50, order: 'desc', search: q } } }))
+          body(api.GET('/v1/files', { params: { query: { after, limit: 50, order: 'desc', search: q, purpose } } }))
         }
         rowKey={(file) => file.id}
-        empty={q === undefined ? files.empty : kb.noMatches}
+        empty={q === undefined && purpose === undefined ? files.empty : kb.noMatches}
         columns={[
           { heading: common.name, cell: (file) => file.filename },
           { heading: files.purpose, cell: (file) => file.purpose },
@@ -59,7 +76,7 @@ export function FilesPage() {
                     text={files.deleteText}
                     action={async () => {
                       await api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: file.id } } });
-                      await queryClient.invalidateQueries({ queryKey });
+                      await refresh();
                     }}
                   />
                 )}
@@ -68,6 +85,46 @@ export function FilesPage() {
           },
         ]}
       />
+      {isUploading && <UploadDialog onClose={() => setUploading(false)} onUploaded={refresh} />}
     </Page>
+  );
+}
+
+const withoutEmpty = <T extends object>(search: T): Partial<T> =>
+  Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== '')) as Partial<T>;
+
+function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): Promise<void> }) {
+  const { files, kb } = useMessages();
+  const [file, setFile] = useState<File | null>(null);
+  const [purpose, setPurpose] = useState<FilePurpose>('knowledge-base');
+  const [share, setShare] = useState<number | null>(null);
+  const controller = useRef(new AbortController());
+  // Leaving the dialog ends the upload.
+  useEffect(() => () => controller.current.abort(), []);
+  const submit = async () => {
+    if (file === null) return;
+    controller.current = new AbortController();
+    await uploadFile(file, purpose, { onProgress: setShare, signal: controller.current.signal });
+    await onUploaded();
+  };
+  return (
+    <FormDialog
+      title={files.upload}
+      submitLabel={files.upload}
+      isValid={file !== null}
+      onClose={onClose}
+      submit={submit}
+    >
+      <FileInput label={files.file} placeholder={kb.choose} required data-autofocus value={file} onChange={setFile} />
+      <Select
+        label={files.purpose}
+        description={files.purposeHint}
+        allowDeselect={false}
+        data={FILE_PURPOSES}
+        value={purpose}
+        onChange={(value) => value !== null && setPurpose(value)}
+      />
+      {share !== null && <Progress aria-label={files.upload} value={share * 100} />}
+    </FormDialog>
   );
 }

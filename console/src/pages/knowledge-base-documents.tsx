@@ -130,14 +130,23 @@ function DocumentName({ kbId, document }: { kbId: string; document: Document }) 
   );
 }
 
-function DocumentActions({ kbId, document }: { kbId: string; document: Document }) {
+interface DocumentActionsProps {
+  kbId: string;
+  document: Pick<Document, 'id' | 'name' | 'chunk_count'>;
+  onDeleted?(): Promise<void>;
+}
+
+/** Buttons that process a document again and delete it. */
+export function DocumentActions({ kbId, document, onDeleted }: DocumentActionsProps) {
   const { kb, common } = useMessages();
   const format = useFormat();
   const queryClient = useQueryClient();
   const path = { kb_id: kbId, document_id: document.id };
   const refresh = () =>
     Promise.all(
-      ['documents', 'knowledge-base', 'jobs'].map((name) => queryClient.invalidateQueries({ queryKey: [name, kbId] })),
+      ['documents', 'document', 'knowledge-base', 'jobs'].map((name) =>
+        queryClient.invalidateQueries({ queryKey: [name, kbId] }),
+      ),
     );
   return (
     <Group gap={4} wrap="nowrap">
@@ -157,6 +166,7 @@ function DocumentActions({ kbId, document }: { kbId: string; document: Document 
         text={fill(kb.deleteDocumentText, { chunks: format.number(document.chunk_count) })}
         action={async () => {
           await api.DELETE('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params: { path } });
+          await onDeleted?.();
           await refresh();
         }}
       />

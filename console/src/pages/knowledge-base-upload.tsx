@@ -15,8 +15,9 @@ interface FileUpload {
   id: number;
   file: File;
   share: number;
-  state: 'waiting' | 'uploading' | 'added' | 'failed';
+  state: 'waiting' | 'uploading' | 'added' | 'failed' | 'cancelled';
   error: string | null;
+  controller: AbortController;
 }
 
 type Change = Partial<FileUpload> & { id: number };
@@ -42,13 +43,16 @@ export function UploadDocuments({ kbId }: { kbId: string }) {
     return () => globalThis.removeEventListener('beforeunload', warn);
   }, [isBusy]);
 
-  const upload = async ({ id, file }: FileUpload): Promise<{ id: number; fileId: string } | null> => {
+  const upload = async ({ id, file, controller }: FileUpload): Promise<{ id: number; fileId: string } | null> => {
+    const { signal } = controller;
+    if (signal.aborted) return null;
     dispatch({ change: { id, state: 'uploading', share: 0, error: null } });
     try {
-      const uploaded = await uploadFile(file, 'knowledge-base', (share) => dispatch({ change: { id, share } }));
+      const onProgress = (share: number) => dispatch({ change: { id, share } });
+      const uploaded = await uploadFile(file, 'knowledge-base', { onProgress, signal });
       return { id, fileId: uploaded.id };
     } catch (error) {
-      dispatch({ change: { id, state: 'failed', error: describe(error) } });
+      if (!signal.aborted) dispatch({ change: { id, state: 'failed', error: describe(error) } });
       return null;
     }
   };
@@ -85,7 +89,8 @@ export function UploadDocuments({ kbId }: { kbId: string }) {
   const onFiles = (files: readonly File[]) => {
     const added = files.map((file): FileUpload => {
       nextId.current += 1;
-      return { id: nextId.current, file, share: 0, state: 'waiting', error: null };
+      const controller = new AbortController();
+      return { id: nextId.current, file, share: 0, state: 'waiting', error: null, controller };
     });
     dispatch({ add: added });
     void add(added);
@@ -97,17 +102,37 @@ export function UploadDocuments({ kbId }: { kbId: string }) {
       {failure !== null && <ErrorState error={failure} />}
       <div aria-live="polite">
         {uploads.map((each) => (
-          <UploadRow key={each.id} upload={each} onRetry={() => void add([each])} />
+          <UploadRow
+            key={each.id}
+            upload={each}
+            onRetry={() => {
+              const retried = { ...each, controller: new AbortController() };
+              dispatch({ change: retried });
+              void add([retried]);
+            }}
+            onCancel={() => {
+              each.controller.abort();
+              dispatch({ change: { id: each.id, state: 'cancelled', share: 0 } });
+            }}
+          />
         ))}
       </div>
     </Stack>
   );
 }
 
-function UploadRow({ upload, onRetry }: { upload: FileUpload; onRetry(): void }) {
-  const { kb } = useMessages();
+function UploadRow({ upload, onRetry, onCancel }: { upload: FileUpload; onRetry(): void; onCancel(): void }) {
+  const { kb, common } = useMessages();
   const { file, share, state, error } = upload;
-  const label = { waiting: '', uploading: kb.uploading, added: kb.done, failed: error ?? kb.failed }[state];
+  const label = {
+    waiting: '',
+    uploading: kb.uploading,
+    added: kb.done,
+    failed: error ?? kb.failed,
+    cancelled: kb.cancelled,
+  }[state];
+  // A file that is uploaded waits for the others: its request has ended.
+  const isCancellable = state === 'waiting' || (state === 'uploading' && share < 1);
   return (
     <Group wrap="nowrap" gap="sm" py={4}>
       <Text size="sm" w="35%" truncate>
@@ -122,7 +147,12 @@ function UploadRow({ upload, onRetry }: { upload: FileUpload; onRetry(): void })
       <Text size="sm" w="30%" c={state === 'failed' ? 'red' : 'dimmed'}>
         {label}
       </Text>
-      {state === 'failed' && (
+      {isCancellable && (
+        <Button size="compact-sm" variant="default" onClick={onCancel} aria-label={`${common.cancel}: ${file.name}`}>
+          {common.cancel}
+        </Button>
+      )}
+      {(state === 'failed' || state === 'cancelled') && (
         <Button size="compact-sm" variant="default" onClick={onRetry}>
           {kb.retry}
         </Button>

@@ -1,4 +1,4 @@
-import { Button, Group, Tabs, Text } from '@mantine/core';
+import { Button, Group, List, Tabs, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -63,7 +63,9 @@ export function KnowledgeBasePage() {
                 await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
                 await navigate({ to: '/knowledge-bases' });
               }}
-            />
+            >
+              <DeletedSources kbId={kbId} />
+            </ConfirmButton>
           )}
         </Group>
       }
@@ -102,5 +104,35 @@ export function KnowledgeBasePage() {
       </Tabs>
       {isEditing && <EditKnowledgeBase base={base.data} onClose={() => setEditing(false)} />}
     </Page>
+  );
+}
+
+/** The data sources that go with the knowledge base, in the dialog that deletes it. */
+function DeletedSources({ kbId }: { kbId: string }) {
+  const { kb } = useMessages();
+  const sources = useQuery({
+    queryKey: ['data-sources', kbId, 'names'],
+    queryFn: () =>
+      body(
+        api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
+          params: { path: { kb_id: kbId }, query: { limit: 100 } },
+        }),
+      ),
+  });
+  const names = sources.data?.data.map(({ name, type }) => `${name} (${type})`) ?? [];
+  if (names.length === 0) return null;
+  return (
+    <div>
+      <Text size="sm" fw={600}>
+        {kb.sources}
+      </Text>
+      <List size="sm">
+        {names.map((name, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two data sources can have the same name and type.
+          <List.Item key={index}>{name}</List.Item>
+        ))}
+        {sources.data?.has_more && <List.Item>…</List.Item>}
+      </List>
+    </div>
   );
 }

@@ -6,7 +6,7 @@ import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { Page } from '../components/page.tsx';
 import { ErrorState } from '../components/states.tsx';
-import { CATALOGUES, fill, type Language, useLanguage, useMessages } from '../messages/index.tsx';
+import { fill, LANGUAGES, type Language, useLanguage, useMessages } from '../messages/index.tsx';
 import { ProviderError, useProvider, useProviderStart } from './sign-in.tsx';
 
 const route = getRouteApi('/shell/settings');
@@ -21,9 +21,9 @@ export function SettingsPage() {
         <Select
           label={settings.languageTitle}
           allowDeselect={false}
-          data={Object.entries(CATALOGUES).map(([value, { language: label }]) => ({ value, label }))}
+          data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
           value={language}
-          onChange={(value) => value !== null && setLanguage(value as Language)}
+          onChange={(value) => value !== null && void setLanguage(value as Language)}
         />
         <ProviderSection />
         <PasswordSection />

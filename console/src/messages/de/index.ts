@@ -25,7 +25,6 @@ import { usage } from './usage.ts';
 
 /** German texts of the console. */
 export const de: Messages = {
-  language: 'Deutsch',
   product: 'Quire',
   nav,
   common,

@@ -30,6 +30,7 @@ export const kb: Messages['kb'] = {
   uploading: 'Wird hochgeladen',
   ingesting: 'Wird eingelesen',
   done: 'Fertig',
+  cancelled: 'Abgebrochen',
   retry: 'Wiederholen',
   edit: 'Bearbeiten',
   embeddingModel: 'Embedding-Modell',
@@ -60,6 +61,9 @@ export const kb: Messages['kb'] = {
   noMatches: 'Nichts entspricht diesen Filtern.',
   deleteDocumentText:
     'Das löscht das Dokument und seine {chunks} Abschnitte. Ein späterer Abgleich legt es wieder an, solange seine Datenquelle es enthält.',
+  chunkHint: 'Eine Zahl zeigt, wo ein Abschnitt beginnt. Text, den zwei Abschnitte gemeinsam haben, ist unterstrichen.',
+  chunk: 'Abschnitt {number}',
+  metadata: 'Metadaten',
   tokens: 'Tokens',
   page: 'Seite',
 };

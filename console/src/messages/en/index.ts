@@ -24,7 +24,6 @@ import { usage } from './usage.ts';
 
 /** English texts of the console, one file for each area. The other catalogues have the same keys. */
 export const en = {
-  language: 'English',
   product: 'Quire',
   nav,
   common,

@@ -28,6 +28,7 @@ export const kb = {
   uploading: 'Uploading',
   ingesting: 'Ingesting',
   done: 'Done',
+  cancelled: 'Cancelled',
   retry: 'Retry',
   edit: 'Edit',
   embeddingModel: 'Embedding model',
@@ -62,6 +63,9 @@ export const kb = {
   noMatches: 'Nothing matches these filters.',
   deleteDocumentText:
     'This deletes the document and its {chunks} chunks. A later sync adds it again while its data source contains it.',
+  chunkHint: 'A number marks where a chunk begins. Text that two chunks share is underlined.',
+  chunk: 'Chunk {number}',
+  metadata: 'Metadata',
   tokens: 'tokens',
   page: 'page',
 };
