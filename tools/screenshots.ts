@@ -41,6 +41,7 @@ interface Shot {
 const page = (name: string, path = `/${name}`): Shot => ({ name, path: () => path });
 
 const SHOTS: readonly Shot[] = [
+  page('sign-in'),
   page('start', '/'),
   page('overview'),
   { name: 'playground', path: ({ knowledgeBaseId }) => `/playground?kb=${knowledgeBaseId}`, act: ask },
@@ -69,6 +70,7 @@ const SHOTS: readonly Shot[] = [
   page('organizations'),
   page('settings'),
   page('configuration', '/settings/instance'),
+  page('reference', '/docs'),
   { name: 'palette', path: () => '/overview', act: openPalette },
 ];
 
