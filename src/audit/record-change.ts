@@ -26,6 +26,8 @@ export const AUDIT_ACTIONS = [
   'data_source.updated',
   'data_source.deleted',
   'model_binding.updated',
+  'model_file.deleted',
+  'model_pull.started',
   'invitation.created',
   'invitation.deleted',
   'member.added',

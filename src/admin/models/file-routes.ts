@@ -1,4 +1,5 @@
 import type { App } from '../../http/app.ts';
+import { toCall } from '../../http/auth.ts';
 import { ModelPulls } from '../../models/downloads/model-pulls.ts';
 import { ModelParams } from '../../models/schema.ts';
 import type { AdminDeps } from '../admin-deps.ts';
@@ -24,7 +25,7 @@ export function modelFileRoutes(app: App, deps: AdminDeps): void {
     },
     async () => listStoredModels(deps.config),
   );
-  pullRoutes(app, new ModelPulls(deps.config));
+  pullRoutes(app, deps, new ModelPulls(deps.config));
   for (const [action, isLoaded] of [
     ['load', true],
     ['unload', false],
@@ -51,7 +52,7 @@ export function modelFileRoutes(app: App, deps: AdminDeps): void {
   }
 }
 
-function pullRoutes(app: App, pulls: ModelPulls): void {
+function pullRoutes(app: App, deps: AdminDeps, pulls: ModelPulls): void {
   app.addHook('onClose', () => pulls.stop());
   app.get(
     '/v1/admin/model-pulls',
@@ -78,7 +79,7 @@ function pullRoutes(app: App, pulls: ModelPulls): void {
       },
       config,
     },
-    async (request) => startPull(pulls, request.body.source),
+    async (request) => startPull(deps, pulls, { call: toCall(request), source: request.body.source }),
   );
   app.post(
     '/v1/admin/model-pulls/:name/cancel',

@@ -1,6 +1,9 @@
+import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
 import type { Config } from '../../config.ts';
+import type { Deps } from '../../deps.ts';
 import { type EngineRuntime, modelRuntime } from '../../engines/registry.ts';
 import { invalidValue, notFound } from '../../errors.ts';
+import type { Call } from '../../lib/caller.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { DOWNLOADABLE_MODELS } from '../../models/downloads/downloadable-models.ts';
 import { listModelFiles } from '../../models/downloads/model-files.ts';
@@ -40,9 +43,24 @@ const findLicence = (name: string): string | null =>
   DOWNLOADABLE_MODELS.find((model) => model.name === name)?.licence ?? null;
 
 /** Starts a pull. Throws 400 for a source that is unknown or a URL. */
-export function startPull(pulls: ModelPulls, source: string): ModelPullStatus {
+export async function startPull(
+  { db }: Pick<Deps, 'db'>,
+  pulls: ModelPulls,
+  { call, source }: { call: Call; source: string },
+): Promise<ModelPullStatus> {
+  const pull = start(pulls, source);
+  await recordChange(db.sql, toActor(call), {
+    action: 'model_pull.started',
+    organizationId: '',
+    resourceId: pull.name,
+    changes: changedValues({}, { from: pull.from }),
+  });
+  return viewPull(pull);
+}
+
+function start(pulls: ModelPulls, source: string): ModelPull {
   try {
-    return viewPull(pulls.start(source));
+    return pulls.start(source);
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     throw invalidValue('source', `is not accepted: ${error.message.replace(/\.$/, '')}`);

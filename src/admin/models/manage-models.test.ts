@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import type { AuditEvent } from '../../audit/schema.ts';
@@ -10,6 +10,7 @@ import { SETTINGS, type Setting } from '../../config-settings.ts';
 import { listOf } from '../../db/page.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { StoredBindings } from '../../models/bindings/store.ts';
+import { partialPath } from '../../models/downloads/model-files.ts';
 import type { AdminDeps } from '../admin-deps.ts';
 import { Configuration } from '../configuration/schema.ts';
 import { viewConfiguration } from '../configuration/view-configuration.ts';
@@ -37,7 +38,9 @@ const SECRETS = {
 };
 const binding = { base_urls: [`http://me:${SECRET}@gpu`], api_key: SECRET };
 const configuration = { ...loadConfig(SECRETS), models: { own: binding } };
-const api = useApi({ config: { dataDir } });
+/** No server listens there. */
+const hubUrl = 'http://127.0.0.1:9';
+const api = useApi({ config: { dataDir, hubUrl } });
 const bind = (id: string, body: object) =>
   api.send('PUT', `/v1/admin/models/${encodeURIComponent(id)}/binding`, { body });
 
@@ -205,6 +208,23 @@ describe('/v1/admin/model-pulls and /v1/admin/model-files', () => {
       assertError(await pull(source), 400, 'invalid_value', 'source');
     assertError(await pull(undefined), 400, 'missing_required_field', 'source');
     assertError(await api.send('POST', '/v1/admin/model-pulls/a/cancel'), 404, 'model_pull_not_found', 'name');
+  });
+
+  it('record who started a pull and who deleted a file', async () => {
+    const { status, json: started } = await pull('qwen2.5-1.5b');
+    assert.equal(status, 200);
+    await api.send('POST', '/v1/admin/model-pulls/qwen2.5-1.5b/cancel');
+    mkdirSync(dirname(partialPath(dataDir, 'old')), { recursive: true });
+    writeFileSync(partialPath(dataDir, 'old'), 'part');
+    assert.equal((await api.send('DELETE', '/v1/admin/model-files/old')).status, 200);
+    const { data } = (await api.send('GET', '/v1/admin/audit?order=desc&limit=2')).json;
+    assert.deepEqual(
+      data.map(({ action, resource_id, changes }: AuditEvent) => [action, resource_id, changes]),
+      [
+        ['model_file.deleted', 'old', [{ field: 'bytes', from: 4, to: 0 }]],
+        ['model_pull.started', 'qwen2.5-1.5b', [{ field: 'from', to: started.from }]],
+      ],
+    );
   });
 
   it('load and unload a model whose engine can, and only while no request runs', async () => {

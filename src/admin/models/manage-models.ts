@@ -90,6 +90,7 @@ async function requireModelOfKind({ dataDir }: Config, id: string, name: string)
  */
 export async function deleteModelFile(
   { config, db }: Pick<Deps, 'config' | 'db'>,
+  call: Call,
   name: string,
 ): Promise<DeletedModelFile> {
   const { dataDir } = config;
@@ -107,6 +108,12 @@ export async function deleteModelFile(
     throw invalidValue('name', `is bound to ${users.join(', ')}; ${remedy}`);
   }
   const freedBytes = await asInvalid('name', () => removeModelFile(dataDir, name));
+  await recordChange(db.sql, toActor(call), {
+    action: 'model_file.deleted',
+    organizationId: '',
+    resourceId: name,
+    changes: changedValues({ bytes: freedBytes }, { bytes: 0 }),
+  });
   return { name, object: 'model_file', deleted: true, freed_bytes: freedBytes };
 }
 

@@ -61,7 +61,7 @@ export function adminModelRoutes(app: App, deps: AdminDeps): void {
       },
       config,
     },
-    async (request) => deleteModelFile(deps, request.params.name),
+    async (request) => deleteModelFile(deps, toCall(request), request.params.name),
   );
   engineRoutes(app, deps);
   modelFileRoutes(app, deps);
