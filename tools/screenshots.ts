@@ -31,7 +31,7 @@ interface ExampleData {
   keyId: string;
 }
 
-/** A page: its file name, its path, and what is done on it before the picture is taken. */
+/** A page: its file name, its path, and an action before the picture is taken. */
 interface Shot {
   name: string;
   path(data: ExampleData): string;

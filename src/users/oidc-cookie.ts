@@ -41,7 +41,7 @@ export function transactionCookie(
   return `${COOKIE}=${value}; Path=${PATH}; HttpOnly; SameSite=Lax; Max-Age=${lifetime}${secure}`;
 }
 
-/** The transaction of a request; null when there is none, or it has expired or was changed. */
+/** Reads the transaction of a request. Returns null when the cookie is missing, expired or changed. */
 export function readTransaction(secrets: Secrets, headers: IncomingHttpHeaders, now: number): OidcTransaction | null {
   const value = readCookie(headers, COOKIE);
   if (value === null) return null;

@@ -13,7 +13,7 @@ const EXCHANGES = { total: 16, perGroup: 4 } as const;
 const QUEUE_MS = 20_000;
 const SCOPE = 'openid email profile';
 
-/** Claims about a person: those of the ID token, and of the userinfo endpoint when the token has no email. */
+/** Claims about a person, from the ID token and, when it has no email, from the userinfo endpoint. */
 export type OidcClaims = Readonly<Record<string, unknown>> & { iss: string; sub: string };
 
 /** Values that tie a callback to the browser that has started the sign-in. */

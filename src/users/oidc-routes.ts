@@ -9,7 +9,7 @@ import { requireSession } from './sessions.ts';
 const tags = ['Console'];
 const config = { scope: 'public' } as const;
 
-/** Sign-in through the OpenID Connect issuer: what is offered, start and callback. */
+/** Sign-in through the OpenID Connect issuer: provider, start and callback. */
 export function oidcRoutes(app: App, deps: OidcDeps): void {
   app.get(
     '/v1/session/options',

@@ -72,7 +72,7 @@ export async function checkBatchFile(file: Blob, { onProgress, signal }: CheckOp
   return check.result();
 }
 
-/** Collects what is known of the lines of a file. */
+/** Collects counts and defects of the lines of a batch file. */
 class LineChecker {
   readonly #customIds = new Set<string>();
   readonly #defects: LineDefect[] = [];

@@ -11,7 +11,7 @@ const LINK_TARGET = /\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:
 /** Whether a link may lead there: other schemes can run scripts or open programs. */
 export const isWebAddress = (url: string): boolean => /^https?:\/\/[^\s]+$/i.test(url);
 
-/** Parses the inline content of lines. Offsets are those of the source. */
+/** Parses the inline content of lines. Offsets refer to the source text. */
 export function parseInline(lines: readonly SourceLine[]): Inline[] {
   return lines.flatMap((line, index): Inline[] => {
     const isHard = index < lines.length - 1;

@@ -12,7 +12,7 @@ type Block = paths['/v1/guardrail-blocks']['get']['responses'][200]['content']['
 
 const REFRESH_MS = 10_000;
 
-/** Texts that policies have blocked, newest first, without the texts. `policyId`: only those of one policy. */
+/** Lists blocked texts, newest first, without their content. `policyId` selects one policy. */
 export function GuardrailBlocks({ policyId }: { policyId: string | undefined }) {
   const { guardrails } = useMessages();
   const { organization } = useSession();

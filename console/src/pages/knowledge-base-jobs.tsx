@@ -66,7 +66,7 @@ function useSourceNames(kbId: string): ReadonlyMap<string, string> {
   return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
 }
 
-/** Documents that a job is done with, of those that it has found so far. */
+/** Progress of a job: documents done and documents found so far. */
 export function JobProgress({ job }: { job: Job }) {
   const { kb } = useMessages();
   const format = useFormat();

@@ -26,7 +26,7 @@ const MAX_ITEMS = 5;
 
 /**
  * Tests a data source without storing it: checks the credentials and lists the first items, within 15 seconds and with the address
- * rules of syncs. With `data_source_id`, fields that are left out and redacted secrets are those of that data source. Throws the errors
+ * rules of syncs. With `data_source_id`, missing fields and redacted secrets are taken from that data source. Throws the errors
  * of `createDataSource`, 404 naming `data_source_id`, and 400 when the service rejects the credentials or cannot be reached.
  */
 export async function probeDataSource(
