@@ -255,28 +255,29 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
       await dialog().locator('input:focus').waitFor();
       await page.keyboard.type(text);
     };
-    await type('guardrails');
-    await dialog().getByRole('button', { name: 'Guardrails' }).waitFor();
+    const selected = (name: string | RegExp) => dialog().getByRole('option', { name, selected: true });
+    await type('guardr');
+    await selected('Guardrails').waitFor();
     await page.keyboard.press('ArrowDown');
+    await selected('New guardrail policy').waitFor();
+    await page.keyboard.press('ArrowUp');
+    await selected('Guardrails').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Guardrails' }).waitFor();
     await type('anoth');
-    await dialog()
-      .getByRole('button', { name: /another/ })
-      .waitFor();
+    await selected(/another/).waitFor();
     await inspect('palette');
-    await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'another' }).waitFor();
     await page.locator(':root[data-mantine-color-scheme=light]').waitFor();
     await type('light and dark');
-    await dialog().getByRole('button', { name: 'Switch between light and dark' }).waitFor();
-    await page.keyboard.press('ArrowDown');
+    await selected('Switch between light and dark').waitFor();
     await page.keyboard.press('Enter');
     await page.locator(':root[data-mantine-color-scheme=dark]').waitFor();
   });
 
   it('tries requests of the API reference under the session, without a key', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
     await page.goto(`${test.service.url}/docs#/Guardrails/createGuardrailPolicy`);
     await page.locator(':root.dark-mode').waitFor();
     // The address opens the operation.

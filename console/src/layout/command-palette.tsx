@@ -1,42 +1,95 @@
-import { createSpotlight, Spotlight } from '@mantine/spotlight';
-import '@mantine/spotlight/styles.css';
-import { useEffect, useState } from 'react';
+import { Combobox, Modal, ScrollArea, Text, TextInput, useCombobox } from '@mantine/core';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useMessages } from '../messages/index.tsx';
-import { usePaletteGroups } from './palette-groups.ts';
+import { type Command, usePaletteGroups } from './palette-groups.ts';
 
-const [store, palette] = createSpotlight();
-
-/** The command palette, open while it is rendered. */
+/** The command palette: a text field that filters commands, one of which Enter runs. */
 export function CommandPalette({ onClose, onHelp }: { onClose(): void; onHelp(): void }) {
-  const { commands } = useMessages();
+  const { commands: messages } = useMessages();
   const [text, setText] = useState('');
+  const [chosenId, setChosenId] = useState<string | null>(null);
   const groups = usePaletteGroups(text, onHelp);
+  const combobox = useCombobox({ opened: true });
+  const listId = useId();
+  const selectedOption = useRef<HTMLDivElement>(null);
+
+  const commands = groups.flatMap((group) => group.commands);
+  // Results of a search arrive later, and the list under the selection changes.
+  const selected = commands.find(({ id }) => id === chosenId) ?? commands[0];
+  const optionId = (command: Command) => `${listId}-${commands.indexOf(command)}`;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another option is selected.
   useEffect(() => {
-    palette.open();
-    return palette.close;
-  }, []);
+    selectedOption.current?.scrollIntoView({ block: 'nearest' });
+  }, [selected?.id]);
+
+  const run = (command: Command) => {
+    onClose();
+    command.run();
+  };
+  /** Selects by the index modulo the number of commands. */
+  const select = (index: number) => setChosenId(commands.at(index % commands.length)?.id ?? null);
+  const handleKey = (event: KeyboardEvent) => {
+    // Enter ends the composition of a character, for example in Japanese.
+    if (event.nativeEvent.isComposing || selected === undefined) return;
+    const index = commands.indexOf(selected);
+    if (event.key === 'ArrowDown') select(index + 1);
+    else if (event.key === 'ArrowUp') select(index - 1);
+    else if (event.key === 'Enter') run(selected);
+    else return;
+    event.preventDefault();
+  };
+
   return (
-    <Spotlight.Root
-      store={store}
-      shortcut={null}
-      query={text}
-      onQueryChange={setText}
-      onSpotlightClose={onClose}
-      scrollable
-      maxHeight="60vh"
-      aria-label={commands.open}
-    >
-      <Spotlight.Search placeholder={commands.placeholder} aria-label={commands.placeholder} />
-      <Spotlight.ActionsList>
-        {groups.map(({ heading, commands: items }) => (
-          <Spotlight.ActionsGroup key={heading} label={heading}>
-            {items.map(({ id, label, description, run }) => (
-              <Spotlight.Action key={id} label={label} description={description ?? ''} onClick={run} />
+    <Modal.Root opened onClose={onClose} size={600} yOffset={80} scrollAreaComponent={ScrollArea.Autosize}>
+      <Modal.Overlay />
+      <Modal.Content aria-label={messages.open}>
+        <TextInput
+          data-autofocus
+          size="lg"
+          variant="unstyled"
+          px="md"
+          placeholder={messages.placeholder}
+          aria-label={messages.placeholder}
+          role="combobox"
+          aria-autocomplete="list"
+          aria-expanded={commands.length > 0}
+          aria-controls={listId}
+          aria-activedescendant={selected && optionId(selected)}
+          value={text}
+          onChange={(event) => {
+            setText(event.currentTarget.value);
+            setChosenId(null);
+          }}
+          onKeyDown={handleKey}
+        />
+        <Combobox store={combobox}>
+          <Combobox.Options id={listId} aria-label={messages.open} p={4} mah="60vh" style={{ overflowY: 'auto' }}>
+            {groups.map(({ heading, commands: items }) => (
+              <Combobox.Group key={heading} label={heading}>
+                {items.map((command) => (
+                  <Combobox.Option
+                    key={command.id}
+                    id={optionId(command)}
+                    ref={command === selected ? selectedOption : null}
+                    value={command.id}
+                    selected={command === selected}
+                    aria-selected={command === selected}
+                    onClick={() => run(command)}
+                  >
+                    {command.label}
+                    {command.description !== undefined && (
+                      <Text span size="xs" ml="xs">
+                        {command.description}
+                      </Text>
+                    )}
+                  </Combobox.Option>
+                ))}
+              </Combobox.Group>
             ))}
-          </Spotlight.ActionsGroup>
-        ))}
-        {groups.length === 0 && <Spotlight.Empty>{commands.empty}</Spotlight.Empty>}
-      </Spotlight.ActionsList>
-    </Spotlight.Root>
+            {commands.length === 0 && <Combobox.Empty>{messages.empty}</Combobox.Empty>}
+          </Combobox.Options>
+        </Combobox>
+      </Modal.Content>
+    </Modal.Root>
   );
 }

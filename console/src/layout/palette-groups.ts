@@ -38,7 +38,7 @@ export function usePaletteGroups(text: string, onHelp: () => void): CommandGroup
     .filter(({ commands }) => commands.length > 0);
 }
 
-/** `isSearched`: the server has selected the commands. */
+/** `isSearched`: the server has selected the commands for the text. */
 type Group = CommandGroup & { isSearched?: boolean };
 
 function usePages(): Group {
@@ -92,7 +92,9 @@ function useSearchHits(text: string): Group[] {
   });
   if (search === '' || query.data === undefined) return [];
   const { bases, keys, models } = query.data;
-  const group = (heading: string, commands: Command[]): Group => ({ heading, commands, isSearched: true });
+  // Until the answer arrives, the hits are those of an earlier text.
+  const isSearched = search === text.trim() && !query.isPlaceholderData;
+  const group = (heading: string, commands: Command[]): Group => ({ heading, commands, isSearched });
   return [
     group(
       nav.knowledgeBases,
