@@ -1,5 +1,10 @@
 import { invalidValue } from '../errors.ts';
-import type { FilePurpose } from './schema.ts';
+
+/** Purposes of files. */
+export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
+
+/** One of `FILE_PURPOSES`. */
+export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
 /** Kind of content, which selects the inspection. */
 export type FormatKind = 'json-lines' | 'pdf' | 'docx' | 'text';
@@ -24,6 +29,13 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
 
 /** Purposes that require JSON Lines. */
 const JSON_LINES_ONLY: ReadonlySet<FilePurpose> = new Set(['batch', 'fine-tune']);
+
+/** File extensions that uploads may have, by purpose: lower case, with the dot. */
+export const UPLOAD_EXTENSIONS: Readonly<Record<FilePurpose, readonly string[]>> = {
+  batch: extensionsFor('batch'),
+  'knowledge-base': extensionsFor('knowledge-base'),
+  'fine-tune': extensionsFor('fine-tune'),
+};
 
 /** Limit of one path segment, as in common file systems. */
 const MAX_NAME_CHARACTERS = 255;
@@ -54,9 +66,18 @@ export function requireFilename(name: string): string {
   return clean;
 }
 
+function extensionsFor(purpose: FilePurpose): string[] {
+  const formats = Object.entries(FORMATS);
+  return formats.filter(([, format]) => isFormatOf(purpose, format)).map(([extension]) => extension);
+}
+
+function isFormatOf(purpose: FilePurpose, { kind }: FileFormat): boolean {
+  return kind === 'json-lines' || !JSON_LINES_ONLY.has(purpose);
+}
+
 /** Throws 400 `invalid_value` unless files of the format may have the purpose. */
 export function requirePurposeFormat(format: FileFormat, purpose: FilePurpose): void {
-  if (JSON_LINES_ONLY.has(purpose) && format.kind !== 'json-lines') {
+  if (!isFormatOf(purpose, format)) {
     throw invalidValue('file', `must be a .jsonl file for the purpose '${purpose}'`);
   }
 }

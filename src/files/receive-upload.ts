@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { invalidValue } from '../errors.ts';
 import { type FormSource, type IncomingForm, readForm } from '../http/multipart.ts';
-import { sanitizeFilename } from './formats.ts';
-import { FILE_PURPOSES, type FilePurpose, MAX_UPLOAD_BYTES } from './schema.ts';
+import { FILE_PURPOSES, type FilePurpose, sanitizeFilename } from './formats.ts';
+import { MAX_UPLOAD_BYTES } from './schema.ts';
 import type { FileRow } from './store.ts';
 import { type NewFile, type UploadDeps, uploadFile } from './upload-file.ts';
 

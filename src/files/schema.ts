@@ -1,23 +1,22 @@
 import { type Static, Type } from 'typebox';
 import { ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-
-/** Purposes of files. */
-export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
-
-/** One of `FILE_PURPOSES`. */
-export type FilePurpose = (typeof FILE_PURPOSES)[number];
+import { FILE_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
 
 /** Size limit of uploads: 512 MiB. */
 export const MAX_UPLOAD_BYTES = 536_870_912;
 
 const Purpose = Type.Enum([...FILE_PURPOSES]);
 
-/** Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. */
+/**
+ * Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. `x-limits` tells clients which files
+ * are rejected before they send one; the console reads it.
+ */
 export const UploadForm = Type.Object({
   file: Type.String({
     format: 'binary',
-    description: `A .jsonl, .pdf, .txt, .md, .csv, .docx or .html file of 1 to ${MAX_UPLOAD_BYTES} bytes. The content must match the extension.`,
+    description: `A ${UPLOAD_EXTENSIONS['knowledge-base'].join(', ')} file of 1 to ${MAX_UPLOAD_BYTES} bytes. The content must match the extension.`,
+    'x-limits': { max_bytes: MAX_UPLOAD_BYTES, extensions: UPLOAD_EXTENSIONS },
   }),
   purpose: Type.Enum([...FILE_PURPOSES], {
     description: '`batch` and `fine-tune` require .jsonl files. The field may precede or follow the file.',

@@ -1,10 +1,9 @@
 import type { Deps } from '../deps.ts';
 import { missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
-import { requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
+import { type FilePurpose, requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 import { deleteOrphanedBlob } from './orphaned-blobs.ts';
-import type { FilePurpose } from './schema.ts';
 import type { FileRow } from './store.ts';
 import { commitFile, storeContent } from './store-content.ts';
 

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/db.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import { isId } from '../lib/ids.ts';
-import type { FilePurpose } from './schema.ts';
+import type { FilePurpose } from './formats.ts';
 import { type FileRow, insertFileUses, lockFile, lockFiles } from './store.ts';
 
 /** A use of one file. */

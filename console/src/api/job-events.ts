@@ -31,6 +31,9 @@ export interface LiveJobs {
 /** Whether a job has ended. */
 export const isFinished = ({ status }: Pick<Job, 'status'>): boolean => status === 'completed' || status === 'failed';
 
+const mergeJobs = (jobs: LiveJobs['jobs'], changed: readonly Job[]): LiveJobs['jobs'] =>
+  new Map([...jobs, ...changed.map((job) => [job.id, job] as const)]);
+
 /**
  * Follows the jobs of a knowledge base by server-sent events, and refreshes its lists when something changes. Where no stream can be
  * opened, as behind some proxies, it refreshes them periodically.
@@ -57,7 +60,7 @@ export function useJobEvents(kbId: string): LiveJobs {
         if (event.type !== 'snapshot' && event.type !== 'job') return;
         const changed = event.type === 'snapshot' ? event.jobs : [event.job];
         setLive(({ jobs }) => ({
-          jobs: new Map([...jobs, ...changed.map((job) => [job.id, job] as const)]),
+          jobs: mergeJobs(jobs, changed),
           isPolling: false,
         }));
         // The lists have just been read when the first snapshot comes.
@@ -82,6 +85,11 @@ export function useJobEvents(kbId: string): LiveJobs {
   useEffect(() => {
     if (!isPolling) return;
     const timer = setInterval(() => {
+      readJobs(kbId, undefined).then(
+        ({ data }) => setLive(({ jobs, ...rest }) => ({ ...rest, jobs: mergeJobs(jobs, data) })),
+        // The next read may succeed.
+        () => {},
+      );
       for (const name of ['knowledge-base', 'documents', 'data-sources', 'jobs']) {
         void queryClient.invalidateQueries({ queryKey: [name, kbId] });
       }

@@ -5,14 +5,19 @@ import type { paths } from './schema.d.ts';
 export type UploadedFile = paths['/v1/files']['post']['responses'][200]['content']['application/json'];
 export type FilePurpose = UploadedFile['purpose'];
 
-/**
- * Uploads a file with progress, which `fetch` does not report. `onProgress` receives a share from 0 to 1. Throws `ApiFailure`, and the reason
- * of `signal` when it is aborted.
- */
+interface UploadOptions {
+  /** Name in the service, which may contain folders (default: the name of the file). */
+  name?: string;
+  /** Receives a share from 0 to 1. */
+  onProgress(share: number): void;
+  signal?: AbortSignal;
+}
+
+/** Uploads a file with progress, which `fetch` does not report. Throws `ApiFailure`, and the reason of `signal` when it is aborted. */
 export function uploadFile(
   file: File,
   purpose: FilePurpose,
-  { onProgress, signal }: { onProgress(share: number): void; signal?: AbortSignal },
+  { name = file.name, onProgress, signal }: UploadOptions,
 ): Promise<UploadedFile> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -28,7 +33,7 @@ export function uploadFile(
     };
     const form = new FormData();
     form.append('purpose', purpose);
-    form.append('file', file, file.name);
+    form.append('file', file, name);
     request.send(form);
   });
 }

@@ -28,7 +28,7 @@ export function BatchCreateDialog({ file: initial, onClose, onCreated }: BatchCr
     <Modal opened onClose={onClose} title={batches.create} size="lg">
       {file === null ? (
         <Stack>
-          <DropZone hint={batches.drop} choose={batches.choose} onFiles={([chosen]) => setFile(chosen ?? null)} />
+          <DropZone hint={batches.drop} choose={batches.choose} onFiles={([chosen]) => setFile(chosen?.file ?? null)} />
           <Text size="sm">{batches.example}</Text>
           <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
             {EXAMPLE}

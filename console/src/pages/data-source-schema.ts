@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { readApiDescription } from '../api/api-description.ts';
 
 /** The part of JSON Schema that configs of data sources use. */
 export interface FieldSchema {
@@ -21,17 +22,11 @@ export type Config = Record<string, unknown>;
 /** Placeholder of the API for a stored secret. */
 const REDACTED = '***';
 
-interface ApiDescription {
-  components: { schemas: Record<string, FieldSchema> };
-}
-
 /** The schema of the config of each type of data source, from the API description that the service serves. */
 export const sourceSchemas = queryOptions({
   queryKey: ['data-source-schemas'],
   queryFn: async (): Promise<ReadonlyMap<string, FieldSchema>> => {
-    const response = await fetch('/openapi.json');
-    if (!response.ok) throw new Error(`The service responded with ${response.status}.`);
-    const { components } = (await response.json()) as ApiDescription;
+    const { components } = await readApiDescription<FieldSchema>();
     const types = components.schemas['DescribedDataSource']?.anyOf ?? [];
     return new Map(
       types.flatMap(({ properties }) => {

@@ -1,10 +1,12 @@
 import { Anchor, Button, FileInput, Group, Progress, Select } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { checkUpload } from '../api/check-upload.ts';
 import { api, body } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { type FilePurpose, type UploadedFile, uploadFile } from '../api/upload.ts';
+import { uploadLimits } from '../api/upload-limits.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
@@ -14,8 +16,12 @@ import { SearchField } from '../components/search-field.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { FILE_PURPOSES } from '../layout/knowledge-base-search.ts';
 import { useMessages } from '../messages/index.tsx';
+import { useUploadTexts } from './upload-texts.ts';
 
 const route = getRouteApi('/shell/files');
+
+/** Mantine's colour of invalid inputs has a contrast of 3.3. */
+const READABLE_ERROR = { '--mantine-color-error': 'var(--mantine-color-red-text)' };
 
 /** Uploaded files, newest first. `?q=` searches their names, `?purpose=` filters them. */
 export function FilesPage() {
@@ -95,10 +101,14 @@ const withoutEmpty = <T extends object>(search: T): Partial<T> =>
 
 function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): Promise<void> }) {
   const { files, kb } = useMessages();
+  const texts = useUploadTexts();
+  const { data: limits } = useQuery(uploadLimits);
   const [file, setFile] = useState<File | null>(null);
   const [purpose, setPurpose] = useState<FilePurpose>('knowledge-base');
   const [share, setShare] = useState<number | null>(null);
   const controller = useRef(new AbortController());
+  // Without the limits, the service rejects the file.
+  const defect = file !== null && limits !== undefined ? checkUpload(file, purpose, limits) : null;
   // Leaving the dialog ends the upload.
   useEffect(() => () => controller.current.abort(), []);
   const submit = async () => {
@@ -111,11 +121,22 @@ function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): 
     <FormDialog
       title={files.upload}
       submitLabel={files.upload}
-      isValid={file !== null}
+      isValid={file !== null && defect === null}
       onClose={onClose}
       submit={submit}
     >
-      <FileInput label={files.file} placeholder={kb.choose} required data-autofocus value={file} onChange={setFile} />
+      <FileInput
+        label={files.file}
+        description={limits && texts.limits(limits, purpose)}
+        placeholder={kb.choose}
+        required
+        data-autofocus
+        accept={limits?.extensions[purpose]?.join(',')}
+        value={file}
+        onChange={setFile}
+        error={defect && texts.defect(defect)}
+        style={READABLE_ERROR}
+      />
       <Select
         label={files.purpose}
         description={files.purposeHint}

@@ -1,162 +1,147 @@
-import { Button, Group, Progress, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useReducer, useRef } from 'react';
-import { api, body } from '../api/client.ts';
-import { uploadFile } from '../api/upload.ts';
+import { Badge, Button, Group, Paper, Progress, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { FileProcessing } from '../api/file-processing.ts';
+import type { LiveJobs } from '../api/job-events.ts';
+import { uploadLimits } from '../api/upload-limits.ts';
 import { DropZone } from '../components/drop-zone.tsx';
+import { useFormat } from '../components/format.ts';
 import { describe, ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
+import type { FileUpload, Uploads } from './knowledge-base-uploads.ts';
+import { useUploadTexts } from './upload-texts.ts';
+import { useFileProcessing } from './use-file-processing.ts';
 
-/** Concurrent uploads; browsers open six connections to a host. */
-const CONCURRENT_UPLOADS = 3;
+type RowState = FileUpload['state'] | FileProcessing['state'];
 
-/** State of one file: uploading with a share from 0 to 1, uploaded, or failed. */
-interface FileUpload {
-  id: number;
-  file: File;
-  share: number;
-  state: 'waiting' | 'uploading' | 'added' | 'failed' | 'cancelled';
-  error: string | null;
-  controller: AbortController;
+/** Colours of the states. The state `added` is shown as `queued` until the job is known. */
+const COLORS: Readonly<Record<Exclude<RowState, 'added'>, string>> = {
+  waiting: 'gray',
+  uploading: 'blue',
+  uploaded: 'gray',
+  queued: 'gray',
+  processing: 'blue',
+  ready: 'teal',
+  failed: 'red',
+  rejected: 'orange',
+  cancelled: 'gray',
+};
+
+interface UploadDocumentsProps {
+  kbId: string;
+  uploads: Uploads;
+  live: LiveJobs;
 }
 
-type Change = Partial<FileUpload> & { id: number };
-
-function reduce(uploads: readonly FileUpload[], action: { add: FileUpload[] } | { change: Change }): FileUpload[] {
-  if ('add' in action) return [...uploads, ...action.add];
-  return uploads.map((upload) => (upload.id === action.change.id ? { ...upload, ...action.change } : upload));
-}
-
-/** Uploads files and adds them to the knowledge base as one data source, with progress per file and retry. */
-export function UploadDocuments({ kbId }: { kbId: string }) {
+/** Takes files and folders, and shows the state of each until its documents are ready. */
+export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
   const { kb } = useMessages();
-  const queryClient = useQueryClient();
-  const [uploads, dispatch] = useReducer(reduce, []);
-  const [failure, setFailure] = useReducer((_: unknown, error: unknown) => error, null);
-  const nextId = useRef(0);
-  const isBusy = uploads.some(({ state }) => state === 'waiting' || state === 'uploading');
-  useEffect(() => {
-    if (!isBusy) return;
-    // The browser asks before it leaves the page.
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    globalThis.addEventListener('beforeunload', warn);
-    return () => globalThis.removeEventListener('beforeunload', warn);
-  }, [isBusy]);
-
-  const upload = async ({ id, file, controller }: FileUpload): Promise<{ id: number; fileId: string } | null> => {
-    const { signal } = controller;
-    if (signal.aborted) return null;
-    dispatch({ change: { id, state: 'uploading', share: 0, error: null } });
-    try {
-      const onProgress = (share: number) => dispatch({ change: { id, share } });
-      const uploaded = await uploadFile(file, 'knowledge-base', { onProgress, signal });
-      return { id, fileId: uploaded.id };
-    } catch (error) {
-      if (!signal.aborted) dispatch({ change: { id, state: 'failed', error: describe(error) } });
-      return null;
-    }
-  };
-
-  const add = async (files: readonly FileUpload[]) => {
-    setFailure(null);
-    const pending = [...files];
-    const uploaded: { id: number; fileId: string }[] = [];
-    const work = async () => {
-      for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-        const done = await upload(next);
-        if (done !== null) uploaded.push(done);
-      }
-    };
-    await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, work));
-    if (uploaded.length === 0) return;
-    try {
-      await body(
-        api.POST('/v1/knowledge-bases/{kb_id}/data-sources', {
-          params: { path: { kb_id: kbId } },
-          body: { type: 'file_upload', config: { file_ids: uploaded.map(({ fileId }) => fileId) } },
-        }),
-      );
-      for (const { id } of uploaded) dispatch({ change: { id, state: 'added', share: 1 } });
-    } catch (error) {
-      for (const { id } of uploaded) dispatch({ change: { id, state: 'failed', error: describe(error) } });
-      setFailure(error);
-    }
-    for (const name of ['documents', 'data-sources', 'jobs']) {
-      await queryClient.invalidateQueries({ queryKey: [name, kbId] });
-    }
-  };
-
-  const onFiles = (files: readonly File[]) => {
-    const added = files.map((file): FileUpload => {
-      nextId.current += 1;
-      const controller = new AbortController();
-      return { id: nextId.current, file, share: 0, state: 'waiting', error: null, controller };
-    });
-    dispatch({ add: added });
-    void add(added);
-  };
-
+  const texts = useUploadTexts();
+  const { data: limits } = useQuery(uploadLimits);
+  const { files, failure, isBusy } = uploads;
   return (
     <Stack mb="md">
-      <DropZone hint={kb.uploadHint} choose={kb.choose} onFiles={onFiles} />
+      <DropZone
+        hint={kb.uploadHint}
+        details={limits && texts.limits(limits, 'knowledge-base')}
+        choose={kb.choose}
+        chooseFolder={kb.chooseFolder}
+        accept={limits?.extensions['knowledge-base']}
+        onFiles={(chosen) => void uploads.add(chosen)}
+      />
       {failure !== null && <ErrorState error={failure} />}
-      <div aria-live="polite">
-        {uploads.map((each) => (
-          <UploadRow
-            key={each.id}
-            upload={each}
-            onRetry={() => {
-              const retried = { ...each, controller: new AbortController() };
-              dispatch({ change: retried });
-              void add([retried]);
-            }}
-            onCancel={() => {
-              each.controller.abort();
-              dispatch({ change: { id: each.id, state: 'cancelled', share: 0 } });
-            }}
-          />
-        ))}
-      </div>
+      {files.length > 0 && (
+        <Paper
+          withBorder
+          px="md"
+          py="xs"
+          mah={420}
+          style={{ overflowY: 'auto' }}
+          component="section"
+          tabIndex={0}
+          aria-label={kb.uploads}
+        >
+          <div aria-live="polite">
+            {files.map((upload) => (
+              <UploadRow key={upload.id} kbId={kbId} upload={upload} uploads={uploads} live={live} />
+            ))}
+          </div>
+        </Paper>
+      )}
+      {files.length > 0 && !isBusy && (
+        <Button variant="subtle" size="compact-sm" w="fit-content" onClick={uploads.clear}>
+          {kb.clearUploads}
+        </Button>
+      )}
     </Stack>
   );
 }
 
-function UploadRow({ upload, onRetry, onCancel }: { upload: FileUpload; onRetry(): void; onCancel(): void }) {
+function UploadRow({ kbId, upload, uploads, live }: UploadDocumentsProps & { upload: FileUpload }) {
   const { kb, common } = useMessages();
-  const { file, share, state, error } = upload;
-  const label = {
-    waiting: '',
-    uploading: kb.uploading,
-    added: kb.done,
-    failed: error ?? kb.failed,
-    cancelled: kb.cancelled,
-  }[state];
-  // A file that is uploaded waits for the others: its request has ended.
-  const isCancellable = state === 'waiting' || (state === 'uploading' && share < 1);
+  const format = useFormat();
+  const { path, file, share, defect } = upload;
+  const texts = useUploadTexts();
+  const { processing, retry } = useFileProcessing(upload, { kbId, live, uploads });
+  const state = processing?.state ?? (upload.state === 'added' ? 'queued' : upload.state);
+  const error = processing?.state === 'failed' ? (processing.error ?? kb.noDocument) : upload.error;
+  const isCancellable = state === 'waiting' || state === 'uploading';
+  const onRetry = () => {
+    if (processing?.state === 'failed') retry.mutate(processing.documentId);
+    else uploads.retry(upload);
+  };
   return (
-    <Group wrap="nowrap" gap="sm" py={4}>
-      <Text size="sm" w="35%" truncate>
-        {file.name}
-      </Text>
-      <Progress
-        aria-label={file.name}
-        value={share * 100}
-        color={state === 'failed' ? 'red' : state === 'added' ? 'teal' : 'blue'}
-        style={{ flex: 1 }}
-      />
-      <Text size="sm" w="30%" c={state === 'failed' ? 'red' : 'dimmed'}>
-        {label}
-      </Text>
-      {isCancellable && (
-        <Button size="compact-sm" variant="default" onClick={onCancel} aria-label={`${common.cancel}: ${file.name}`}>
-          {common.cancel}
-        </Button>
-      )}
-      {(state === 'failed' || state === 'cancelled') && (
-        <Button size="compact-sm" variant="default" onClick={onRetry}>
-          {kb.retry}
-        </Button>
-      )}
-    </Group>
+    <Stack gap={4} py="xs" role="group" aria-label={path}>
+      <Group justify="space-between" gap="sm">
+        <Text size="sm" style={{ flex: '1 1 220px', overflowWrap: 'anywhere' }}>
+          {path}{' '}
+          <Text span size="xs" c="dimmed">
+            {format.bytes(file.size)}
+          </Text>
+        </Text>
+        <Group gap="sm">
+          {processing?.state === 'ready' && (
+            <Text size="sm" c="dimmed">
+              {kb.chunks}: {format.number(processing.chunks)}
+            </Text>
+          )}
+          <Badge variant="light" color={COLORS[state]} tt="none" miw="max-content">
+            {kb.uploadStates[state]}
+          </Badge>
+          {isCancellable && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => uploads.cancel(upload)}
+              aria-label={`${common.cancel}: ${path}`}
+            >
+              {common.cancel}
+            </Button>
+          )}
+          {(state === 'failed' || state === 'cancelled') && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              loading={retry.isPending}
+              onClick={onRetry}
+              aria-label={`${kb.retry}: ${path}`}
+            >
+              {kb.retry}
+            </Button>
+          )}
+        </Group>
+      </Group>
+      {state === 'uploading' && <Progress aria-label={path} value={share * 100} />}
+      {state === 'failed' && <RowError text={error ?? ''} />}
+      {defect !== null && <RowError text={texts.defect(defect)} />}
+      {retry.isError && <RowError text={describe(retry.error)} />}
+    </Stack>
+  );
+}
+
+function RowError({ text }: { text: string }) {
+  return (
+    <Text size="sm" c="red" style={{ overflowWrap: 'anywhere' }}>
+      {text}
+    </Text>
   );
 }

@@ -1,9 +1,9 @@
-import { Button, Group, List, Tabs, Text } from '@mantine/core';
+import { Anchor, Button, Group, List, Loader, Tabs, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import { useJobEvents } from '../api/job-events.ts';
+import { isFinished, type LiveJobs, useJobEvents } from '../api/job-events.ts';
 import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { useFormat } from '../components/format.ts';
@@ -17,19 +17,27 @@ import { Documents } from './knowledge-base-documents.tsx';
 import { Jobs } from './knowledge-base-jobs.tsx';
 import { SearchTest } from './knowledge-base-search.tsx';
 import { UploadDocuments } from './knowledge-base-upload.tsx';
+import { useUploads } from './knowledge-base-uploads.ts';
 
 const route = getRouteApi('/shell/knowledge-bases/$kbId');
 
 /** A knowledge base: documents, data sources, jobs, and a search test. */
 export function KnowledgeBasePage() {
-  const { kb } = useMessages();
   const { kbId } = route.useParams();
+  // Another knowledge base has other uploads.
+  return <KnowledgeBase key={kbId} kbId={kbId} />;
+}
+
+function KnowledgeBase({ kbId }: { kbId: string }) {
+  const { kb } = useMessages();
   const { tab = 'documents', ...filter } = route.useSearch();
   const mayWrite = useMayWrite();
   const format = useFormat();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const live = useJobEvents(kbId);
+  // Here, so that a change of the tab keeps the list.
+  const uploads = useUploads(kbId);
   const [isEditing, setEditing] = useState(false);
   const base = useQuery({
     queryKey: ['knowledge-base', kbId],
@@ -85,7 +93,8 @@ export function KnowledgeBasePage() {
           <Tabs.Tab value="search">{kb.search}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="documents">
-          {mayWrite && <UploadDocuments kbId={kbId} />}
+          {mayWrite && <UploadDocuments kbId={kbId} uploads={uploads} live={live} />}
+          <RunningJobs live={live} />
           <Documents
             kbId={kbId}
             filter={filter}
@@ -104,6 +113,26 @@ export function KnowledgeBasePage() {
       </Tabs>
       {isEditing && <EditKnowledgeBase base={base.data} onClose={() => setEditing(false)} />}
     </Page>
+  );
+}
+
+/** Progress of the unfinished jobs, above the documents that they are about to add. */
+function RunningJobs({ live }: { live: LiveJobs }) {
+  const { kb } = useMessages();
+  const format = useFormat();
+  const running = [...live.jobs.values()].filter((job) => !isFinished(job));
+  if (running.length === 0) return null;
+  const sum = (count: (job: (typeof running)[number]) => number) =>
+    format.number(running.reduce((total, job) => total + count(job), 0));
+  const done = sum((job) => job.documents_processed + job.documents_failed + job.documents_skipped);
+  return (
+    <Group gap="sm" mb="md">
+      <Loader size="xs" aria-hidden />
+      <Text size="sm">{fill(kb.running, { done, total: sum((job) => job.documents_scanned) })}</Text>
+      <Anchor component={Link} to="." search={{ tab: 'jobs' } as never} size="sm">
+        {kb.showJobs}
+      </Anchor>
+    </Group>
   );
 }
 

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { sanitizeFilename } from '../../files/formats.ts';
+import { sanitizeFilename, UPLOAD_EXTENSIONS } from '../../files/formats.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 
 /** File extensions that can be uploaded. */
-const FORMATS: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html']);
+const FORMATS: ReadonlySet<string> = new Set(UPLOAD_EXTENSIONS['knowledge-base']);
 /** Hidden files: `.git`, `._notes.pdf` (macOS), `~$letter.docx` (lock file of an open Word document). */
 const HIDDEN = /^(\.|~\$)/;
 

@@ -9,4 +9,12 @@ export const files = {
   purposeHint: 'Batches and fine-tuning need a .jsonl file.',
   search: 'Search files by name',
   download: 'Download',
+  limits: '{extensions}, up to {limit} per file.',
+  defects: {
+    type: 'Not uploaded: files of this type are not accepted. Accepted: {extensions}.',
+    empty: 'Not uploaded: the file is empty.',
+    tooLarge: 'Not uploaded: the file is larger than the limit of {limit}.',
+  },
+  tooMany: 'These are more than {limit} files. Upload them in parts, or use the command “quire ingest”.',
+  noFiles: 'The folder has no files.',
 };

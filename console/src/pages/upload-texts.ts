@@ -1,0 +1,20 @@
+import type { UploadDefect, UploadLimits } from '../api/check-upload.ts';
+import { useFormat } from '../components/format.ts';
+import { fill, useMessages } from '../messages/index.tsx';
+
+/** Sentences about the limits of uploads, in the language of the console. */
+export function useUploadTexts() {
+  const { files } = useMessages();
+  const format = useFormat();
+  return {
+    /** What may be uploaded for a purpose. */
+    limits: ({ max_bytes: maxBytes, extensions }: UploadLimits, purpose: string) =>
+      fill(files.limits, { extensions: (extensions[purpose] ?? []).join(', '), limit: format.bytes(maxBytes) }),
+    /** Why a file was not uploaded. */
+    defect: (defect: UploadDefect): string => {
+      if (defect.kind === 'empty') return files.defects.empty;
+      if (defect.kind === 'type') return fill(files.defects.type, { extensions: defect.extensions.join(', ') });
+      return fill(files.defects.tooLarge, { limit: format.bytes(defect.maxBytes) });
+    },
+  };
+}
