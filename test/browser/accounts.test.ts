@@ -108,7 +108,7 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     assert.deepEqual(await accessibilityViolations(page), []);
     await page.getByRole('button', { name: 'Clear the filter' }).click();
     await page.getByText('role: viewer → developer').first().waitFor();
-    await page.getByLabel('Up to this day').fill('2020-01-01');
+    await page.getByLabel('To', { exact: true }).fill('2020-01-01');
     await page.getByText('No event matches the filter.').waitFor();
   });
 
@@ -139,6 +139,9 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('button', { name: 'Delete: acme two' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('None').waitFor();
+    await test.open('/audit?action=organization.created');
+    const row = page.getByRole('row').filter({ hasText: 'name: acme' });
+    assert.doesNotMatch((await row.textContent()) ?? '', /limits/, 'fields without a value are left out');
   });
 
   it('throws no error', () => assert.deepEqual(test.errors, []));

@@ -197,7 +197,10 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
       page.getByRole('link', { name: 'Download' }).click(),
     ]);
     assert.equal(download.suggestedFilename(), 'manual.md');
-    assert.deepEqual(await accessibilityViolations(page), []);
+    for (const name of ['Download', 'Process again', 'Delete']) {
+      await page.getByText(name, { exact: true }).hover();
+      assert.deepEqual(await accessibilityViolations(page), [], `${name} under the pointer`);
+    }
   });
 
   it('uploads a file, and filters the files by purpose', async () => {

@@ -85,7 +85,7 @@ batch_concurrency: 3
   it('shows an upstream that does not answer as down, with its error', async () => {
     await test.open('/models?tab=engines');
     const row = page.getByRole('row', { name: /gone/ });
-    await row.getByText('down', { exact: true }).waitFor();
+    await row.getByText('Down', { exact: true }).waitFor();
     assert.match((await row.textContent()) ?? '', /ECONNREFUSED|refused|does not/);
     await page
       .getByRole('row', { name: /\bup\b.*bigram|127\.0\.0\.1/ })
@@ -125,7 +125,7 @@ batch_concurrency: 3
       await bar.elementHandle(),
     );
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await page.getByText('cancelled', { exact: true }).waitFor();
+    await page.getByText('Cancelled', { exact: true }).waitFor();
     hub.acts.length = 0;
     hub.acts.push((request, response) => {
       if (request.url !== HUB_PATH) return false;
@@ -133,7 +133,7 @@ batch_concurrency: 3
       return true;
     });
     await page.getByRole('button', { name: 'Pull', exact: true }).first().click();
-    await page.getByText('completed', { exact: true }).waitFor();
+    await page.getByText('Completed', { exact: true }).waitFor();
     await page.getByRole('table', { name: 'On the disk' }).getByRole('row').nth(1).waitFor();
   });
 

@@ -22,6 +22,12 @@ export function useFormat() {
     const [milliseconds, seconds] = [unit('millisecond', 0), unit('second', 1)];
     const [minutes, hours] = [unit('minute', 1), unit('hour', 1)];
     const money = new Intl.NumberFormat(language, { style: 'currency', currency: 'USD', maximumFractionDigits: 6 });
+    /** Milliseconds to hours, in the unit that fits. */
+    const duration = (ms: number) => {
+      if (ms < 1000) return milliseconds.format(ms);
+      if (ms < 60_000) return seconds.format(ms / 1000);
+      return ms < 3_600_000 ? minutes.format(ms / 60_000) : hours.format(ms / 3_600_000);
+    };
     return {
       /** `seconds`: Unix seconds. */
       time: (seconds: number) => dateTime.format(seconds * 1000),
@@ -30,12 +36,9 @@ export function useFormat() {
       number: (value: number) => number.format(value),
       /** `1.2K`: for axes and details. */
       compact: (value: number) => compact.format(value),
-      /** Milliseconds to hours, in the unit that fits. */
-      duration: (ms: number) => {
-        if (ms < 1000) return milliseconds.format(ms);
-        if (ms < 60_000) return seconds.format(ms / 1000);
-        return ms < 3_600_000 ? minutes.format(ms / 60_000) : hours.format(ms / 3_600_000);
-      },
+      duration,
+      /** The time between two Unix times in whole seconds. */
+      elapsed: (from: number, to: number) => (to > from ? duration(1000 * (to - from)) : `< ${seconds.format(1)}`),
       /** A share from 0 to 1. Null: none. */
       optionalPercent: (value: number | null) => (value === null ? '–' : percent.format(value)),
       /** A share from 0 to 1. */

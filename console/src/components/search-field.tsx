@@ -27,7 +27,7 @@ export function SearchField({ label, value, onSearch, placeholder }: SearchField
       aria-label={label}
       placeholder={placeholder ?? common.search}
       maxLength={256}
-      miw={220}
+      w={{ base: '100%', xs: 220 }}
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value);

@@ -1,28 +1,39 @@
 import { Badge } from '@mantine/core';
+import type { Messages } from '../messages/en/index.ts';
+import { useMessages } from '../messages/index.tsx';
 
-const COLORS: Readonly<Record<string, string>> = {
+/** Names of the messages `statuses`. */
+export type Status = keyof Messages['statuses'];
+
+const COLORS: Readonly<Record<Status, string>> = {
   active: 'teal',
   completed: 'teal',
   processed: 'teal',
-  ready: 'teal',
+  up: 'teal',
   processing: 'blue',
+  pulling: 'blue',
   in_progress: 'blue',
   validating: 'blue',
   finalizing: 'blue',
   indexing: 'blue',
   queued: 'gray',
+  uploaded: 'gray',
+  not_loaded: 'gray',
   failed: 'red',
+  down: 'red',
+  revoked: 'red',
   error: 'red',
   expired: 'orange',
   cancelled: 'gray',
   cancelling: 'orange',
 };
 
-/** The state of a resource. */
-export function StatusBadge({ status, label }: { status: string; label?: string }) {
+/** The status of a resource. */
+export function StatusBadge({ status }: { status: Status }) {
+  const { statuses } = useMessages();
   return (
-    <Badge variant="light" color={COLORS[status] ?? 'gray'} tt="none" miw="max-content">
-      {label ?? status}
+    <Badge variant="light" color={COLORS[status]} tt="none" miw="max-content">
+      {statuses[status]}
     </Badge>
   );
 }

@@ -74,7 +74,10 @@ export function AuditPage() {
         rowKey={(event) => event.id}
         empty={isFiltered ? audit.noMatch : audit.empty}
         columns={[
-          { heading: audit.time, cell: (event) => format.time(event.created_at) },
+          {
+            heading: audit.time,
+            cell: (event) => <Text style={{ whiteSpace: 'nowrap' }}>{format.time(event.created_at)}</Text>,
+          },
           { heading: audit.action, cell: (event) => <Text fw={500}>{event.action}</Text> },
           {
             heading: audit.actor,
@@ -111,6 +114,7 @@ function Filter({ filter, change, onClear }: FilterProps) {
     <Group align="flex-end" gap="sm">
       <Select
         aria-label={audit.action}
+        w={{ base: '100%', xs: 200 }}
         placeholder={audit.allActions}
         searchable
         clearable
@@ -134,7 +138,7 @@ function Filter({ filter, change, onClear }: FilterProps) {
         <TextInput
           key={side}
           type="date"
-          aria-label={audit[side]}
+          label={audit[side]}
           value={filter[side] ?? ''}
           onChange={(event) => change({ [side]: event.currentTarget.value || undefined })}
         />
@@ -162,15 +166,27 @@ function FilterLink({ id, name, onFilter }: { id: string; name: string | null; o
 const MAX_VALUE = 120;
 
 const showValue = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = toText(value);
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
 };
+
+/** Strings as they are, lists with commas, objects as the fields that are set. */
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(toText).join(', ');
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).filter(([, item]) => item !== null);
+  return fields.map(([name, item]) => `${name} ${toText(item)}`).join(', ');
+}
+
+/** Whether a field has a value, or had one: a created resource has fields that are not set. */
+const isSet = ({ from, to }: AuditEvent['changes'][number]): boolean => to !== null || (from ?? null) !== null;
 
 /** Changed fields with their values before and after, where the log has them. */
 function Changes({ changes }: { changes: AuditEvent['changes'] }) {
   return (
     <Stack gap={2}>
-      {changes.map(({ field, from, to }) => (
+      {changes.filter(isSet).map(({ field, from, to }) => (
         <Text key={field} size="sm" style={{ overflowWrap: 'anywhere' }}>
           {field}
           {from !== undefined && `: ${showValue(from)}`}

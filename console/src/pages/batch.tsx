@@ -59,17 +59,17 @@ function BatchFacts({ batch }: { batch: Batch }) {
     <Paper withBorder p="md">
       <SimpleGrid cols={{ base: 2, md: 3, lg: 6 }}>
         <Fact label={common.status}>
-          <StatusBadge status={batch.status} label={batches.statuses[batch.status]} />
+          <StatusBadge status={batch.status} />
         </Fact>
         <Fact label={batches.progress}>
           <BatchProgress batch={batch} />
         </Fact>
         <Fact label={isRunning ? batches.costSoFar : batches.cost}>{format.money(batch.cost_micros)}</Fact>
-        <Fact label={batches.endpoint}>{batch.endpoint}</Fact>
-        <Fact label={common.created}>{format.time(batch.created_at)}</Fact>
-        <Fact label={batches.duration}>
-          {format.duration((ended === null ? Date.now() : 1000 * ended) - 1000 * batch.created_at)}
+        <Fact label={batches.endpoint}>
+          <Text size="sm">{batch.endpoint}</Text>
         </Fact>
+        <Fact label={common.created}>{format.time(batch.created_at)}</Fact>
+        <Fact label={batches.duration}>{format.elapsed(batch.created_at, ended ?? Math.floor(Date.now() / 1000))}</Fact>
       </SimpleGrid>
       <Text size="xs" c="dimmed" mt="md" style={{ overflowWrap: 'anywhere' }}>
         {batch.id}

@@ -96,14 +96,13 @@ function useColumns(): Column<ListedBatch>[] {
     { heading: batches.endpoint, cell: (batch) => batch.endpoint },
     {
       heading: common.status,
-      cell: ({ status }) => <StatusBadge status={status} label={batches.statuses[status]} />,
+      cell: ({ status }) => <StatusBadge status={status} />,
     },
     { heading: batches.progress, cell: (batch) => <BatchProgress batch={batch} /> },
     { heading: batches.cost, cell: (batch) => format.money(batch.cost_micros), isNumber: true },
     {
       heading: batches.duration,
-      cell: (batch) =>
-        batch.completed_at === null ? '–' : format.duration(1000 * (batch.completed_at - batch.created_at)),
+      cell: (batch) => (batch.completed_at === null ? '–' : format.elapsed(batch.created_at, batch.completed_at)),
       isNumber: true,
     },
   ];

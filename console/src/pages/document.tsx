@@ -91,9 +91,15 @@ function DocumentPageActions({ kbId, document }: { kbId: string; document: Docum
   return (
     <Group>
       {document.source_type === 'file_upload' && fileId !== undefined && (
-        <Anchor href={`/v1/files/${fileId}/content`} download={document.name} size="sm">
+        <Button
+          component="a"
+          href={`/v1/files/${fileId}/content`}
+          download={document.name}
+          variant="subtle"
+          size="compact-sm"
+        >
           {files.download}
-        </Anchor>
+        </Button>
       )}
       {mayWrite && (
         <DocumentActions

@@ -10,6 +10,7 @@ import { Page } from '../components/page.tsx';
 import { type Column, ResourceTable } from '../components/resource-table.tsx';
 import { SearchField } from '../components/search-field.tsx';
 import { EmptyState } from '../components/states.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { CreateKeyDialog } from './key-form.tsx';
 import { KeySecret } from './key-secret.tsx';
@@ -94,15 +95,8 @@ function useColumns(): Column<ApiKey>[] {
 
 /** Whether a key works. */
 export function KeyStatus({ apiKey }: { apiKey: Pick<ApiKey, 'expires_at' | 'revoked_at'> }) {
-  const { keys } = useMessages();
   const isExpired = apiKey.expires_at !== null && apiKey.expires_at * 1000 <= Date.now();
-  const [label, color] =
-    apiKey.revoked_at !== null ? [keys.revoked, 'red'] : isExpired ? [keys.expired, 'orange'] : [keys.active, 'teal'];
-  return (
-    <Badge variant="light" color={color} tt="none" miw="max-content">
-      {label}
-    </Badge>
-  );
+  return <StatusBadge status={apiKey.revoked_at !== null ? 'revoked' : isExpired ? 'expired' : 'active'} />;
 }
 
 /** The scopes of a key. */

@@ -97,7 +97,7 @@ function Actions({ model, onBind }: { model: Model; onBind(): void }) {
   });
   return (
     <Stack gap={4}>
-      <Group gap="xs">
+      <Group gap="xs" wrap="nowrap">
         <Button size="xs" variant="default" onClick={onBind} aria-label={`${models.bind} ${model.id}`}>
           {models.bind}
         </Button>

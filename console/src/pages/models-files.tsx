@@ -90,13 +90,12 @@ function PullProgress({ pull }: { pull: Pull }) {
   });
   const { received_bytes: received, total_bytes: total } = pull;
   const share = total === null || total === 0 ? 0 : received / total;
-  const colors = { pulling: 'processing', completed: 'completed', failed: 'failed', cancelled: 'cancelled' } as const;
   return (
     <Stack gap={4} role="group" aria-label={pull.name}>
       <Group justify="space-between">
         <Group gap="xs">
           <Text fw={500}>{pull.name}</Text>
-          <StatusBadge status={colors[pull.state]} label={models.pullStates[pull.state]} />
+          <StatusBadge status={pull.state} />
         </Group>
         {pull.state === 'pulling' && (
           <Button size="xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>

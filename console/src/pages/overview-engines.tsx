@@ -65,13 +65,12 @@ function slotText({ slots }: EngineStatus, texts: { slotsBusy: string; waiting: 
 
 /** The state of an engine, its error, and the servers of an upstream with their last errors. */
 export function EngineState({ engine }: { engine: EngineStatus }) {
-  const { overview } = useMessages();
+  const { overview, statuses: names } = useMessages();
   const format = useFormat();
-  const states = { ready: overview.up, 'not loaded': overview.notLoaded, failed: overview.down } as const;
-  const colors = { ready: 'ready', 'not loaded': 'queued', failed: 'failed' } as const;
+  const statuses = { ready: 'up', 'not loaded': 'not_loaded', failed: 'down' } as const;
   return (
     <Stack gap={4} align="flex-start">
-      <StatusBadge status={colors[engine.state]} label={states[engine.state]} />
+      <StatusBadge status={statuses[engine.state]} />
       {engine.error !== null && (
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {engine.error}
@@ -80,7 +79,7 @@ export function EngineState({ engine }: { engine: EngineStatus }) {
       {engine.servers.map(({ url, healthy, in_flight, last_error }) => (
         <div key={url}>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {url} · {healthy ? fill(overview.inFlight, { count: in_flight }) : overview.down}
+            {url} · {healthy ? fill(overview.inFlight, { count: in_flight }) : names.down}
           </Text>
           {last_error !== null && (
             <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Button, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { CopyText } from '../components/copy-text.tsx';
 import { Page } from '../components/page.tsx';
@@ -8,14 +8,14 @@ import { useMessages } from '../messages/index.tsx';
 export function StartPage() {
   const { start } = useMessages();
   const steps = [
-    { title: start.step1, text: start.step1Text, to: '/knowledge-bases' },
-    { title: start.step2, text: start.step2Text, to: '/playground' },
-    { title: start.step3, text: start.step3Text, to: '/keys' },
+    { title: start.step1, text: start.step1Text, to: '/knowledge-bases', action: start.openKnowledgeBases },
+    { title: start.step2, text: start.step2Text, to: '/playground', action: start.openPlayground },
+    { title: start.step3, text: start.step3Text, to: '/keys', action: start.createKey },
   ] as const;
   return (
     <Page title={start.title} intro={start.intro}>
       <SimpleGrid cols={{ base: 1, md: 3 }}>
-        {steps.map(({ title, text, to }, index) => (
+        {steps.map(({ title, text, to, action }, index) => (
           <Card withBorder key={to} padding="lg">
             <Stack h="100%" justify="space-between">
               <div>
@@ -27,13 +27,8 @@ export function StartPage() {
                 </Title>
                 <Text mt="xs">{text}</Text>
               </div>
-              <Button
-                component={Link}
-                to={to}
-                variant={index === 0 ? 'filled' : 'default'}
-                aria-label={`${start.open}: ${title}`}
-              >
-                {start.open}
+              <Button component={Link} to={to} variant={index === 0 ? 'filled' : 'default'}>
+                {action}
               </Button>
             </Stack>
           </Card>
@@ -44,9 +39,6 @@ export function StartPage() {
           {start.code}
         </Title>
         <CopyText value={clientCode(location.origin)} />
-        <Anchor component={Link} to="/keys">
-          {start.createKey}
-        </Anchor>
       </Stack>
     </Page>
   );

@@ -14,8 +14,8 @@ export const audit: Messages['audit'] = {
   allActions: 'Alle Aktionen',
   actorId: 'ID des Akteurs',
   resourceId: 'ID des Objekts',
-  from: 'Ab diesem Tag',
-  to: 'Bis zu diesem Tag',
+  from: 'Von',
+  to: 'Bis',
   clear: 'Filter aufheben',
   only: 'Nur Ereignisse von {id}',
 };

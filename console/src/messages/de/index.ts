@@ -21,6 +21,7 @@ import { settings } from './settings.ts';
 import { signIn } from './sign-in.ts';
 import { sources } from './sources.ts';
 import { start } from './start.ts';
+import { statuses } from './statuses.ts';
 import { usage } from './usage.ts';
 
 /** German texts of the console. */
@@ -39,6 +40,7 @@ export const de: Messages = {
   sources,
   files,
   batches,
+  statuses,
   guardrails,
   models,
   usage,

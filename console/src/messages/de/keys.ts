@@ -44,8 +44,5 @@ export const keys: Messages['keys'] = {
   overlaps: { 0: 'gar nicht', 3600: '1 Stunde', 86400: '1 Tag', 604800: '7 Tage' },
   revoke: 'Widerrufen',
   revokeText: 'Anfragen mit diesem Schlüssel schlagen sofort fehl. Das lässt sich nicht rückgängig machen.',
-  active: 'aktiv',
-  revoked: 'widerrufen',
-  expired: 'abgelaufen',
   empty: 'Noch keine Schlüssel.',
 };

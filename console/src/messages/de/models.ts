@@ -28,7 +28,6 @@ export const models: Messages['models'] = {
   source: 'Modell herunterladen',
   sourceHint: 'Ein Name, ein Tag wie llama3.1:8b oder hf:owner/repository/datei.gguf.',
   pull: 'Herunterladen',
-  pullStates: { pulling: 'lädt', completed: 'fertig', failed: 'fehlgeschlagen', cancelled: 'abgebrochen' },
   received: '{received} von {total}',
   onDisk: 'Auf dem Datenträger',
   noFiles: 'Kein Modell auf dem Datenträger. Unten lässt sich eines herunterladen.',

@@ -21,9 +21,6 @@ export const overview: Messages['overview'] = {
   slotsBusy: '{running} von {allocated} belegt',
   waiting: '{waiting} wartend',
   memory: 'Speicher',
-  up: 'läuft',
-  down: 'ausgefallen',
-  notLoaded: 'nicht geladen',
   inFlight: '{count} in Arbeit',
   lastError: 'Letzter Fehler',
 };

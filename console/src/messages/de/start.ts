@@ -9,7 +9,8 @@ export const start: Messages['start'] = {
   step2Text: 'Der Playground antwortet aus Ihren Dokumenten und nennt die Quellen.',
   step3: 'Aus Ihrem Code nutzen',
   step3Text: 'Legen Sie einen API-Schlüssel an und richten Sie einen OpenAI-Client auf diesen Dienst.',
-  open: 'Öffnen',
+  openKnowledgeBases: 'Wissensbasen öffnen',
+  openPlayground: 'Playground öffnen',
   code: 'In Ihrem Code',
   createKey: 'Schlüssel anlegen',
 };

@@ -12,8 +12,8 @@ export const audit = {
   allActions: 'All actions',
   actorId: 'Id of the actor',
   resourceId: 'Id of the resource',
-  from: 'From this day',
-  to: 'Up to this day',
+  from: 'From',
+  to: 'To',
   clear: 'Clear the filter',
   only: 'Only events of {id}',
 };

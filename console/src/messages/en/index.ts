@@ -20,6 +20,7 @@ import { settings } from './settings.ts';
 import { signIn } from './sign-in.ts';
 import { sources } from './sources.ts';
 import { start } from './start.ts';
+import { statuses } from './statuses.ts';
 import { usage } from './usage.ts';
 
 /** English texts of the console, one file for each area. The other catalogues have the same keys. */
@@ -38,6 +39,7 @@ export const en = {
   sources,
   files,
   batches,
+  statuses,
   guardrails,
   models,
   usage,

@@ -42,8 +42,5 @@ export const keys = {
   overlaps: { 0: 'not at all', 3600: '1 hour', 86400: '1 day', 604800: '7 days' },
   revoke: 'Revoke',
   revokeText: 'Requests with this key fail at once. This cannot be undone.',
-  active: 'active',
-  revoked: 'revoked',
-  expired: 'expired',
   empty: 'No keys yet.',
 };

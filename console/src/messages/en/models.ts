@@ -26,7 +26,6 @@ export const models = {
   source: 'Model to pull',
   sourceHint: 'A name, a tag such as llama3.1:8b, or hf:owner/repository/file.gguf.',
   pull: 'Pull',
-  pullStates: { pulling: 'pulling', completed: 'completed', failed: 'failed', cancelled: 'cancelled' },
   received: '{received} of {total}',
   onDisk: 'On the disk',
   noFiles: 'No model is on the disk. Pull one below.',

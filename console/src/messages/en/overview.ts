@@ -19,9 +19,6 @@ export const overview = {
   slotsBusy: '{running} of {allocated} busy',
   waiting: '{waiting} waiting',
   memory: 'Memory',
-  up: 'up',
-  down: 'down',
-  notLoaded: 'not loaded',
   inFlight: '{count} in flight',
   lastError: 'Last error',
 };

@@ -9,7 +9,7 @@ export const retrieval = {
   reranker: 'Reranker',
   rerank: 'Rerank',
   topK: 'Results',
-  minScore: 'Least score',
+  minScore: 'Minimum score',
   run: 'Search',
   score: 'Score',
   results: 'Search results',

@@ -7,7 +7,8 @@ export const start = {
   step2Text: 'The playground answers from your documents and cites them.',
   step3: 'Use it from your code',
   step3Text: 'Create an API key and point any OpenAI client at this service.',
-  open: 'Open',
+  openKnowledgeBases: 'Open knowledge bases',
+  openPlayground: 'Open the playground',
   code: 'In your code',
   createKey: 'Create a key',
 };

@@ -1,0 +1,23 @@
+/** Names of the statuses of resources. */
+export const statuses = {
+  active: 'Active',
+  up: 'Up',
+  down: 'Down',
+  not_loaded: 'Not loaded',
+  pulling: 'Pulling',
+  revoked: 'Revoked',
+  uploaded: 'Uploaded',
+  processed: 'Processed',
+  queued: 'Queued',
+  processing: 'Processing',
+  indexing: 'Indexing',
+  validating: 'Validating',
+  in_progress: 'In progress',
+  finalizing: 'Finalizing',
+  completed: 'Completed',
+  failed: 'Failed',
+  error: 'Error',
+  expired: 'Expired',
+  cancelling: 'Cancelling',
+  cancelled: 'Cancelled',
+};
