@@ -113,6 +113,15 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await hasState('broken.pdf', 'Failed');
   });
 
+  it('shows the states where no event stream can be opened', async () => {
+    const opened = await page.context().newPage();
+    await opened.route('**/ingestion-jobs/events', (route) => route.fulfill({ status: 503 }));
+    await test.open(path, opened);
+    await choose([file('polled.md')], opened);
+    await hasState('polled.md', 'Ready', opened);
+    await opened.close();
+  });
+
   it('takes the files of a dropped folder with their relative paths, without hidden files', async () => {
     file('guides/pumps/bilge.md');
     file('guides/.hidden/secret.md');
@@ -176,7 +185,9 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await choose([file('photo.png'), file(`${'long-name-'.repeat(9)}.md`, ''), file('broken.pdf', '%PDF-1.4')], phone);
     await hasState('broken.pdf', 'Failed', phone);
     assert.deepEqual(await accessibilityViolations(phone), []);
-    assert.equal(await phone.evaluate('document.documentElement.scrollWidth'), 390);
+    for (const element of ['document.documentElement', "document.querySelector('[aria-label=Uploads]')"]) {
+      assert.equal(await phone.evaluate(`${element}.scrollWidth - ${element}.clientWidth`), 0, element);
+    }
     await phone.context().close();
   });
 
