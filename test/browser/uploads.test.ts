@@ -118,7 +118,8 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await opened.route('**/ingestion-jobs/events', (route) => route.fulfill({ status: 503 }));
     await test.open(path, opened);
     await choose([file('polled.md')], opened);
-    await hasState('polled.md', 'Ready', opened);
+    const ready = row('polled.md', opened).getByText('Ready', { exact: true });
+    while (!(await ready.isVisible())) await opened.clock.runFor(3_000);
     await opened.close();
   });
 

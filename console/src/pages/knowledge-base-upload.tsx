@@ -1,30 +1,15 @@
-import { Badge, Button, Group, Paper, Progress, Stack, Text } from '@mantine/core';
+import { Button, Group, Paper, Progress, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { FileProcessing } from '../api/file-processing.ts';
 import type { LiveJobs } from '../api/job-events.ts';
 import { uploadLimits } from '../api/upload-limits.ts';
 import { DropZone } from '../components/drop-zone.tsx';
 import { useFormat } from '../components/format.ts';
 import { describe, ErrorState } from '../components/states.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
 import type { FileUpload, Uploads } from './knowledge-base-uploads.ts';
 import { useUploadTexts } from './upload-texts.ts';
 import { useFileProcessing } from './use-file-processing.ts';
-
-type RowState = FileUpload['state'] | FileProcessing['state'];
-
-/** Colours of the states. The state `added` is shown as `queued` until the job is known. */
-const COLORS: Readonly<Record<Exclude<RowState, 'added'>, string>> = {
-  waiting: 'gray',
-  uploading: 'blue',
-  uploaded: 'gray',
-  queued: 'gray',
-  processing: 'blue',
-  ready: 'teal',
-  failed: 'red',
-  rejected: 'orange',
-  cancelled: 'gray',
-};
 
 interface UploadDocumentsProps {
   kbId: string;
@@ -82,6 +67,7 @@ function UploadRow({ kbId, upload, uploads, live }: UploadDocumentsProps & { upl
   const { path, file, share, defect } = upload;
   const texts = useUploadTexts();
   const { processing, retry } = useFileProcessing(upload, { kbId, live, uploads });
+  // The job of an added file comes with the next event.
   const state = processing?.state ?? (upload.state === 'added' ? 'queued' : upload.state);
   const error = processing?.state === 'failed' ? (processing.error ?? kb.noDocument) : upload.error;
   const isCancellable = state === 'waiting' || state === 'uploading';
@@ -104,9 +90,7 @@ function UploadRow({ kbId, upload, uploads, live }: UploadDocumentsProps & { upl
               {kb.chunks}: {format.number(processing.chunks)}
             </Text>
           )}
-          <Badge variant="light" color={COLORS[state]} tt="none" miw="max-content">
-            {kb.uploadStates[state]}
-          </Badge>
+          <StatusBadge status={state} />
           {isCancellable && (
             <Button
               size="compact-sm"
