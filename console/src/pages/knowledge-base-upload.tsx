@@ -1,13 +1,14 @@
 import { Button, Group, Paper, Progress, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { LiveJobs } from '../api/job-events.ts';
+import { memo, useMemo } from 'react';
+import type { Job, LiveJobs } from '../api/job-events.ts';
 import { uploadLimits } from '../api/upload-limits.ts';
 import { DropZone } from '../components/drop-zone.tsx';
 import { useFormat } from '../components/format.ts';
 import { describe, ErrorState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
-import type { FileUpload, Uploads } from './knowledge-base-uploads.ts';
+import type { FileUpload, UploadActions, Uploads } from './knowledge-base-uploads.ts';
 import { useUploadTexts } from './upload-texts.ts';
 import { useFileProcessing } from './use-file-processing.ts';
 
@@ -22,7 +23,10 @@ export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
   const { kb } = useMessages();
   const texts = useUploadTexts();
   const { data: limits } = useQuery(uploadLimits);
-  const { files, failure, isBusy } = uploads;
+  const { files, failure, isBusy, actions } = uploads;
+  const newestJobs = useMemo(() => findNewestJobs(live), [live]);
+  const jobOf = ({ retryJobId, sourceId }: FileUpload) =>
+    (retryJobId === null ? newestJobs.get(sourceId ?? '') : live.jobs.get(retryJobId)) ?? null;
   return (
     <Stack mb="md">
       <DropZone
@@ -31,7 +35,7 @@ export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
         choose={kb.choose}
         chooseFolder={kb.chooseFolder}
         accept={limits?.extensions['knowledge-base']}
-        onFiles={(chosen) => void uploads.add(chosen)}
+        onFiles={(chosen) => void actions.add(chosen)}
       />
       {failure !== null && <ErrorState error={failure} />}
       {files.length > 0 && (
@@ -47,13 +51,13 @@ export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
         >
           <div aria-live="polite">
             {files.map((upload) => (
-              <UploadRow key={upload.id} kbId={kbId} upload={upload} uploads={uploads} live={live} />
+              <UploadRow key={upload.id} kbId={kbId} upload={upload} job={jobOf(upload)} actions={actions} />
             ))}
           </div>
         </Paper>
       )}
       {files.length > 0 && !isBusy && (
-        <Button variant="subtle" size="compact-sm" w="fit-content" onClick={uploads.clear}>
+        <Button variant="subtle" size="compact-sm" w="fit-content" onClick={actions.clear}>
           {kb.clearUploads}
         </Button>
       )}
@@ -61,19 +65,33 @@ export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
   );
 }
 
-function UploadRow({ kbId, upload, uploads, live }: UploadDocumentsProps & { upload: FileUpload }) {
+/** The newest job of each data source: ids are in the order of creation. */
+function findNewestJobs({ jobs }: LiveJobs): ReadonlyMap<string, Job> {
+  const sorted = [...jobs.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return new Map(sorted.map((job) => [job.data_source_id, job]));
+}
+
+interface UploadRowProps {
+  kbId: string;
+  upload: FileUpload;
+  /** The job that processes the file; null until it is known. */
+  job: Job | null;
+  actions: UploadActions;
+}
+
+const UploadRow = memo(function UploadRow({ kbId, upload, job, actions }: UploadRowProps) {
   const { kb, common } = useMessages();
   const format = useFormat();
   const { path, file, share, defect } = upload;
   const texts = useUploadTexts();
-  const { processing, retry } = useFileProcessing(upload, { kbId, live, uploads });
+  const { processing, retry } = useFileProcessing(upload, { kbId, job, follow: actions.follow });
   // The job of an added file comes with the next event.
   const state = processing?.state ?? (upload.state === 'added' ? 'queued' : upload.state);
   const error = processing?.state === 'failed' ? (processing.error ?? kb.noDocument) : upload.error;
   const isCancellable = state === 'waiting' || state === 'uploading';
   const onRetry = () => {
     if (processing?.state === 'failed') retry.mutate(processing.documentId);
-    else uploads.retry(upload);
+    else actions.retry(upload);
   };
   return (
     <Stack gap={4} py="xs" role="group" aria-label={path}>
@@ -95,7 +113,7 @@ function UploadRow({ kbId, upload, uploads, live }: UploadDocumentsProps & { upl
             <Button
               size="compact-sm"
               variant="default"
-              onClick={() => uploads.cancel(upload)}
+              onClick={() => actions.cancel(upload)}
               aria-label={`${common.cancel}: ${path}`}
             >
               {common.cancel}
@@ -120,7 +138,7 @@ function UploadRow({ kbId, upload, uploads, live }: UploadDocumentsProps & { upl
       {retry.isError && <RowError text={describe(retry.error)} />}
     </Stack>
   );
-}
+});
 
 function RowError({ text }: { text: string }) {
   return (

@@ -1,5 +1,5 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useReducer, useRef, useState } from 'react';
+import { useEffect, useMemo, useReducer, useRef, useState } from 'react';
 import { checkUpload, type UploadDefect, type UploadLimits } from '../api/check-upload.ts';
 import { api, body } from '../api/client.ts';
 import { uploadFile } from '../api/upload.ts';
@@ -46,6 +46,12 @@ export interface Uploads {
   isBusy: boolean;
   /** Error of the last data source that could not be created; null without one. */
   failure: unknown;
+  /** Stay the same, so that a row is only drawn again when its file changes. */
+  actions: UploadActions;
+}
+
+/** What the list of uploads can do. */
+export interface UploadActions {
   add(chosen: readonly ChosenFile[]): Promise<void>;
   retry(upload: FileUpload): void;
   cancel(upload: FileUpload): void;
@@ -63,38 +69,38 @@ export function useUploads(kbId: string): Uploads {
   const nextId = useRef(0);
   const isBusy = files.some(({ state }) => state === 'waiting' || state === 'uploading' || state === 'uploaded');
   useLeaveWarning(isBusy);
-  const change: Change = (id, changes) => dispatch({ id, changes });
-  const start = async (started: readonly FileUpload[]) => {
-    setFailure(null);
-    const uploaded = await uploadAll(started, change);
-    if (uploaded.length > 0) await addSource({ queryClient, kbId, uploaded, change }).catch(setFailure);
-  };
-  return {
-    files,
-    isBusy,
-    failure,
-    add: async (chosen) => {
-      // Without the limits, the service rejects the files.
-      const limits = await queryClient.ensureQueryData(uploadLimits).catch(() => null);
-      const added = chosen.map((each) => {
-        nextId.current += 1;
-        return newUpload(nextId.current, each, limits);
-      });
-      dispatch({ add: added });
-      await start(added.filter(({ state }) => state === 'waiting'));
-    },
-    retry: ({ id, ...upload }) => {
-      const changes = { state: 'waiting', share: 0, error: null, controller: new AbortController() } as const;
-      change(id, changes);
-      void start([{ id, ...upload, ...changes }]);
-    },
-    cancel: ({ id, controller }) => {
-      controller.abort();
-      change(id, { state: 'cancelled', share: 0 });
-    },
-    follow: (id, retryJobId) => change(id, { retryJobId }),
-    clear: () => dispatch('clear'),
-  };
+  const actions = useMemo((): UploadActions => {
+    const change: Change = (id, changes) => dispatch({ id, changes });
+    const start = async (started: readonly FileUpload[]) => {
+      setFailure(null);
+      const uploaded = await uploadAll(started, change);
+      if (uploaded.length > 0) await addSource({ queryClient, kbId, uploaded, change }).catch(setFailure);
+    };
+    return {
+      add: async (chosen) => {
+        // Without the limits, the service rejects the files.
+        const limits = await queryClient.ensureQueryData(uploadLimits).catch(() => null);
+        const added = chosen.map((each) => {
+          nextId.current += 1;
+          return newUpload(nextId.current, each, limits);
+        });
+        dispatch({ add: added });
+        await start(added.filter(({ state }) => state === 'waiting'));
+      },
+      retry: ({ id, ...upload }) => {
+        const changes = { state: 'waiting', share: 0, error: null, controller: new AbortController() } as const;
+        change(id, changes);
+        void start([{ id, ...upload, ...changes }]);
+      },
+      cancel: ({ id, controller }) => {
+        controller.abort();
+        change(id, { state: 'cancelled', share: 0 });
+      },
+      follow: (id, retryJobId) => change(id, { retryJobId }),
+      clear: () => dispatch('clear'),
+    };
+  }, [queryClient, kbId]);
+  return { files, isBusy, failure, actions };
 }
 
 /** Makes the browser ask before it leaves the page. */

@@ -1,9 +1,9 @@
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { api, body } from '../api/client.ts';
 import { type FileProcessing, type SourceDocuments, toFileProcessing } from '../api/file-processing.ts';
-import { isFinished, type Job, type LiveJobs } from '../api/job-events.ts';
+import { isFinished, type Job } from '../api/job-events.ts';
 import { describe } from '../components/states.tsx';
-import type { FileUpload, Uploads } from './knowledge-base-uploads.ts';
+import type { FileUpload, UploadActions } from './knowledge-base-uploads.ts';
 
 /** Documents per request, the maximum of the API. */
 const PAGE_DOCUMENTS = 100;
@@ -12,14 +12,13 @@ const MAX_PAGES = 50;
 const NO_DOCUMENTS: SourceDocuments = { documents: [], isFinal: false };
 
 /**
- * Follows the documents of an uploaded file by the job events of the knowledge base, until the job ends. Null before the file is part of a
- * data source. `retry` processes a failed file again.
+ * Follows the documents of an uploaded file by its job (null until it is known) until the job ends. `processing` is null before the file is
+ * part of a data source. `retry` processes a failed file again.
  */
 export function useFileProcessing(
   { id, fileId, sourceId, retryJobId }: FileUpload,
-  { kbId, live, uploads }: { kbId: string; live: LiveJobs; uploads: Uploads },
+  { kbId, job, follow }: { kbId: string; job: Job | null; follow: UploadActions['follow'] },
 ) {
-  const job = retryJobId === null ? newestJob(live, sourceId) : (live.jobs.get(retryJobId) ?? null);
   const documents = useQuery({
     queryKey: ['upload-documents', kbId, sourceId, versionOf(job)],
     queryFn: () => readDocuments(kbId, sourceId ?? '', job !== null && isFinished(job)),
@@ -29,27 +28,23 @@ export function useFileProcessing(
     staleTime: Number.POSITIVE_INFINITY,
   });
   const isRepeated = retryJobId !== null;
+  // Before the end of the job, its next event reads them again.
+  const hasFailed = documents.isError && job !== null && isFinished(job);
   const { documents: known } = documents.data ?? NO_DOCUMENTS;
   const isFinal = documents.data?.isFinal === true && !documents.isPlaceholderData;
   const processing: FileProcessing | null =
     fileId === null || sourceId === null
       ? null
-      : documents.isError
+      : hasFailed
         ? { state: 'failed', documentId: null, error: describe(documents.error) }
         : toFileProcessing(fileId, { job, isRepeated }, { documents: known, isFinal });
   const retry = useMutation({
     mutationFn: async (documentId: string | null) => {
-      if (documents.isError) await documents.refetch();
-      else uploads.follow(id, (await processAgain({ kbId, sourceId: sourceId ?? '', documentId })).id);
+      if (hasFailed) await documents.refetch();
+      else follow(id, (await processAgain({ kbId, sourceId: sourceId ?? '', documentId })).id);
     },
   });
   return { processing, retry };
-}
-
-/** The newest job of a data source: ids are in the order of creation. */
-function newestJob(live: LiveJobs, sourceId: string | null): Job | null {
-  const own = [...live.jobs.values()].filter(({ data_source_id: id }) => id === sourceId);
-  return own.reduce<Job | null>((newest, job) => (newest === null || job.id > newest.id ? job : newest), null);
 }
 
 const versionOf = (job: Job | null): string | null =>
