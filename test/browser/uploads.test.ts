@@ -140,16 +140,29 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('link', { name: 'guides/pumps/bilge.md' }).waitFor();
   });
 
-  it('takes the files of a chosen folder', async () => {
-    file('charts/north.md');
-    file('charts/.git/HEAD.md');
+  const chooseFolder = async (name: string) => {
     const [chooser] = await Promise.all([
       page.waitForEvent('filechooser'),
       page.getByRole('button', { name: 'Choose folder' }).click(),
     ]);
-    await chooser.setFiles(join(folder, 'charts'));
+    await chooser.setFiles(join(folder, name));
+  };
+
+  it('takes the files of a chosen folder', async () => {
+    file('charts/north.md');
+    file('charts/.git/HEAD.md');
+    await chooseFolder('charts');
     await hasState('charts/north.md', 'Ready');
     assert.equal(await row('charts/.git/HEAD.md').count(), 0);
+  });
+
+  it('takes no file of a folder with more than 1,000 files', async () => {
+    for (let index = 0; index <= 1_000; index += 1) file(`archive/${index}.md`);
+    await chooseFolder('archive');
+    await page.getByRole('alert').getByText('These are more than 1,000 files.').waitFor();
+    assert.equal(await row('archive/0.md').count(), 0);
+    await chooseFolder('charts');
+    await page.getByText('These are more than').waitFor({ state: 'detached' });
   });
 
   it('rejects a file for its purpose in the dialog of the page Files', async () => {
