@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { batchLine, chatLine } from '../batches.ts';
-import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+import { type ConsoleTest, inspectPage, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
 
 const XSS = '<img src=x onerror=alert(1)>';
 
@@ -26,30 +26,7 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Checks the page in both themes and at phone width, without horizontal scrolling. `QUIRE_SHOTS`: folder for screenshots. */
-  const inspect = async (state: string) => {
-    const found: string[] = [];
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.locator(`:root[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-      // The transitions begin with the next frame.
-      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
-      // Colours change by transitions, in the middle of which contrasts are low.
-      while ((await page.evaluate('document.getAnimations().length')) !== 0) await page.waitForTimeout(20);
-      found.push(...(await accessibilityViolations(page)).map((violation) => `${state} ${colorScheme}: ${violation}`));
-      await shoot(`${state}-${colorScheme}`);
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    found.push(...(await accessibilityViolations(page)).map((violation) => `${state} phone: ${violation}`));
-    await shoot(`${state}-phone`);
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-    await page.setViewportSize({ width: 1280, height: 900 });
-    assert.deepEqual([found, overflow], [[], 0], state);
-  };
-  const shoot = async (name: string) => {
-    const shots = process.env['QUIRE_SHOTS'];
-    if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`) });
-  };
+  const inspect = async (state: string) => assert.deepEqual(await inspectPage(page), [], state);
   const writeLines = (name: string, lines: readonly string[]): string => {
     const file = join(folder, name);
     writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
@@ -285,7 +262,6 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await create.locator('textarea').fill('{"name": "From the reference", "enabled": false}');
     await create.locator('.execute').click();
     await create.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
-    await shoot('reference');
     const { data } = await test.call<{ data: { name: string }[] }>('GET', '/v1/guardrail-policies');
     assert.deepEqual(
       data.map(({ name }) => name),

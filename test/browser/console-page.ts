@@ -111,3 +111,29 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
     return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
   });
 }
+
+/** Checks a page in both themes and at phone width. Returns its violations of WCAG, and how much it is wider than the phone. */
+export async function inspectPage(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  const check = async (layout: string) => {
+    // Transitions begin with the next frame; in their middle, contrasts are low.
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+    while ((await page.evaluate(RUNNING_TRANSITIONS)) !== 0) await page.waitForTimeout(20);
+    found.push(...(await accessibilityViolations(page)).map((violation) => `${layout}: ${violation}`));
+  };
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.locator(`:root[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+    await check(colorScheme);
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  await check('phone');
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  if (overflow !== 0) found.push(`phone: the page is ${overflow} pixels too wide`);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  return found;
+}
+
+/** The number of transitions that will end: the indicator of loading turns for ever. */
+const RUNNING_TRANSITIONS =
+  'document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).length';

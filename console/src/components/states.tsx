@@ -1,4 +1,5 @@
 import { Alert, Anchor, Button, Center, Code, Group, Loader, Stack, Text } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiFailure } from '../api/client.ts';
 import type { Messages } from '../messages/en/index.ts';
@@ -54,6 +55,19 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
       </Group>
     </Alert>
   );
+}
+
+type QueryState = Pick<UseQueryResult, 'isError' | 'error' | 'refetch'>;
+
+/** The error of a query, with a retry; nothing while it has none. */
+export function QueryError({ query }: { query: QueryState }) {
+  return query.isError ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : null;
+}
+
+/** The first error of queries without data; without an error, that they load. */
+export function UnfinishedQueries({ queries }: { queries: readonly QueryState[] }) {
+  const failed = queries.find(({ isError }) => isError);
+  return failed === undefined ? <LoadingState /> : <QueryError query={failed} />;
 }
 
 /** Whether a request had no valid session. A wrong password is a 401 as well. */

@@ -18,6 +18,8 @@ import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-route
 import { useEffect } from 'react';
 import { api } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import { Page } from '../components/page.tsx';
+import { EmptyState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { Commands } from './commands.tsx';
 import { NAVIGATION } from './navigation.ts';
@@ -62,9 +64,24 @@ export function Shell() {
         <Navigation path={path} />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
-        <Outlet />
+        <PermittedPage path={path} />
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+const isBelow = (path: string, to: string): boolean => (to === '/' ? path === '/' : `${path}/`.startsWith(`${to}/`));
+
+/** The page of the path, or that the role may not see it. */
+function PermittedPage({ path }: { path: string }) {
+  const { nav, common } = useMessages();
+  const { scopes } = useSession();
+  const item = NAVIGATION.flatMap(({ items }) => items).find(({ to }) => isBelow(path, to));
+  if (item?.scope === undefined || scopes.includes(item.scope)) return <Outlet />;
+  return (
+    <Page title={nav[item.label]}>
+      <EmptyState text={common.denied} />
+    </Page>
   );
 }
 
@@ -89,7 +106,7 @@ function Navigation({ path }: { path: string }) {
                 component={Link}
                 to={to}
                 label={nav[label]}
-                active={to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)}
+                active={isBelow(path, to)}
                 style={{ borderRadius: 'var(--mantine-radius-md)' }}
               />
             ))}

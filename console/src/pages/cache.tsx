@@ -9,7 +9,7 @@ import { type Column, DataTable } from '../components/data-table.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { Stat } from '../components/stat.tsx';
-import { ErrorState, LoadingState } from '../components/states.tsx';
+import { QueryError, UnfinishedQueries } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { CacheHistory } from './cache-history.tsx';
 
@@ -33,8 +33,13 @@ export function CachePage() {
   const navigate = route.useNavigate();
   const queryKey = ['cache'];
   const stats = useQuery({ queryKey, queryFn: () => body(api.GET('/v1/admin/cache/stats')), refetchInterval: 5_000 });
-  if (stats.isPending) return <LoadingState />;
-  if (stats.isError) return <ErrorState error={stats.error} onRetry={() => void stats.refetch()} />;
+  if (stats.data === undefined) {
+    return (
+      <Page title={cache.title}>
+        <UnfinishedQueries queries={[stats]} />
+      </Page>
+    );
+  }
   const { hit_rate, cached_tokens_total, memory_usage_mb, entries } = stats.data;
   const memory = (megabytes: number | null) => (megabytes === null ? '–' : format.bytes(megabytes * 1e6));
   return (
@@ -53,6 +58,7 @@ export function CachePage() {
         />
       }
     >
+      <QueryError query={stats} />
       <Group>
         <Stat label={cache.hitRate} value={format.percent(hit_rate)} />
         <Stat label={cache.cachedTokens} value={format.number(cached_tokens_total)} />

@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import { Page } from '../components/page.tsx';
-import { ErrorState, LoadingState } from '../components/states.tsx';
+import { UnfinishedQueries } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { DocumentText } from './document-text.tsx';
@@ -49,9 +49,13 @@ export function DocumentPage() {
   useEffect(() => {
     if (!isHighlightLoaded && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [isHighlightLoaded, hasNextPage, isFetchingNextPage, fetchNextPage]);
-  if (document.isPending || chunks.isPending) return <LoadingState />;
-  if (document.isError) return <ErrorState error={document.error} onRetry={() => void document.refetch()} />;
-  if (chunks.isError) return <ErrorState error={chunks.error} onRetry={() => void chunks.refetch()} />;
+  if (document.data === undefined || chunks.data === undefined) {
+    return (
+      <Page title={kb.documents}>
+        <UnfinishedQueries queries={[document, chunks]} />
+      </Page>
+    );
+  }
   const { name, status, source_uri: uri, error } = document.data;
   return (
     <Page title={name} action={<DocumentPageActions kbId={kbId} document={document.data} />}>

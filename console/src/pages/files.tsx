@@ -20,9 +20,6 @@ import { useUploadTexts } from './upload-texts.ts';
 
 const route = getRouteApi('/shell/files');
 
-/** Mantine's colour of invalid inputs has a contrast of 3.3. */
-const READABLE_ERROR = { '--mantine-color-error': 'var(--mantine-color-red-text)' };
-
 /** Uploaded files, newest first. `?q=` searches their names, `?purpose=` filters them. */
 export function FilesPage() {
   const { files, kb, common } = useMessages();
@@ -135,7 +132,6 @@ function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): 
         value={file}
         onChange={setFile}
         error={defect && texts.defect(defect)}
-        style={READABLE_ERROR}
       />
       <Select
         label={files.purpose}

@@ -8,7 +8,7 @@ import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
-import { ErrorState, LoadingState } from '../components/states.tsx';
+import { UnfinishedQueries } from '../components/states.tsx';
 import type { KnowledgeBaseTab } from '../layout/knowledge-base-search.ts';
 import { fill, useMessages } from '../messages/index.tsx';
 import { DataSources } from './data-sources.tsx';
@@ -43,8 +43,12 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
     queryKey: ['knowledge-base', kbId],
     queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } })),
   });
-  if (base.isPending) return <LoadingState />;
-  if (base.isError) return <ErrorState error={base.error} onRetry={() => void base.refetch()} />;
+  if (base.data === undefined)
+    return (
+      <Page title={kb.title}>
+        <UnfinishedQueries queries={[base]} />
+      </Page>
+    );
   const { name, description, document_count: documents, chunk_count: chunks } = base.data;
   const counts = { name, documents: format.number(documents), chunks: format.number(chunks) };
   return (

@@ -14,6 +14,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { QueryError } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { EditorDialog } from './playground-editor.tsx';
 import type { PlaygroundMode, PlaygroundSettings } from './playground-request.ts';
@@ -89,6 +90,8 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
   const other = ids.find((id) => id !== settings.model) ?? settings.model;
   return (
     <>
+      <QueryError query={models} />
+      <QueryError query={bases} />
       <Select
         label={compare === null ? playground.model : playground.firstModel}
         allowDeselect={false}

@@ -9,7 +9,7 @@ export const organizations: Messages['organizations'] = {
   deleteText:
     'Alle Schlüssel und Sitzungen der Organisation enden sofort. Ihre Dateien, Wissensbasen, Batches und Richtlinien werden endgültig gelöscht. Verbrauch, Guthabenbuchungen und Audit-Protokoll bleiben.',
   credits: 'Guthaben',
-  unlimited: 'unbegrenzt',
+  unlimited: 'Unbegrenzt',
   change: 'Guthaben ändern',
   changeOf: 'Guthaben von {name} ändern',
   newBalance: 'Neues Guthaben',

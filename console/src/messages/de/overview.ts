@@ -13,7 +13,7 @@ export const overview: Messages['overview'] = {
   percentiles: 'p50 / p95',
   cacheRate: 'Trefferquote des Prompt-Caches',
   credits: 'Guthaben',
-  unlimited: 'unbegrenzt',
+  unlimited: 'Unbegrenzt',
   byModel: 'Nach Modell',
   engines: 'Engines',
   serves: 'Bedient',

@@ -7,7 +7,7 @@ export const organizations = {
   deleteText:
     'All keys and sessions of the organization end at once. Its files, knowledge bases, batches and policies are deleted for good. Usage, credit transactions and the audit log stay.',
   credits: 'Credits',
-  unlimited: 'unlimited',
+  unlimited: 'Unlimited',
   change: 'Change credits',
   changeOf: 'Change the credits of {name}',
   newBalance: 'New balance',

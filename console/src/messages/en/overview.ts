@@ -11,7 +11,7 @@ export const overview = {
   percentiles: 'p50 / p95',
   cacheRate: 'Prompt cache hit rate',
   credits: 'Credits left',
-  unlimited: 'unlimited',
+  unlimited: 'Unlimited',
   byModel: 'By model',
   engines: 'Engines',
   serves: 'Serves',

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import {
+  accessibilityViolations,
+  type ConsoleTest,
+  inspectPage,
+  SKIP_WITHOUT_CONSOLE,
+  startConsole,
+} from './console-page.ts';
+
+/** Pages that show the same without an answer of the API. */
+const STATIC = new Set(['/', '/settings']);
+/** The playground can be used while it loads its lists of models and knowledge bases. */
+const PLAYGROUND = '/playground';
+/** Requests that the frame of every page needs. */
+const FRAME = /\/v1\/session(\/provider)?$/;
+const MESSAGE = 'The scripted request failed.';
+
+describe('the states of every page', { skip: SKIP_WITHOUT_CONSOLE }, () => {
+  let test: ConsoleTest;
+  let page: Page;
+  /** Paths in the navigation of an operator. */
+  let paths: string[];
+  /** Paths of pages with one resource, which exists. */
+  let detailPaths: string[];
+
+  before(async () => {
+    test = await startConsole();
+    page = test.page;
+    page.setDefaultTimeout(15_000);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    const created = (path: string, body: object) => test.call<{ id: string }>('POST', path, body);
+    const base = await created('/v1/knowledge-bases', { name: 'Empty base' });
+    const key = await created('/v1/admin/keys', { name: 'Unused key' });
+    paths = [...(await linkedPaths(page)), '/settings'];
+    detailPaths = [`/knowledge-bases/${base.id}`, `/keys/${key.id}`];
+  });
+  afterEach(() => page.unrouteAll());
+  after(() => test?.close());
+
+  const heading = (path: string) =>
+    page
+      .getByRole('heading', { level: 1 })
+      .waitFor()
+      .catch(() => assert.fail(`${path} has no heading`));
+  const linkedPaths = async (opened: Page): Promise<string[]> => {
+    const links = await opened.getByRole('navigation', { name: 'Quire' }).getByRole('link').all();
+    const hrefs = await Promise.all(links.map((link) => link.getAttribute('href')));
+    return hrefs.filter((href): href is string => href !== null && href !== '/docs');
+  };
+  const fetchingPaths = () => [...paths.filter((path) => !STATIC.has(path)), ...detailPaths];
+
+  /** Intercepts the requests of the page, except those of its frame, until the returned function is called. */
+  const intercept = async (handle: (route: Route) => Promise<void>) => {
+    const matches = (url: URL) => url.pathname.startsWith('/v1/') && !FRAME.test(url.pathname);
+    await page.route(matches, handle);
+    return () => page.unroute(matches, handle);
+  };
+
+  it('loading: the page has its heading and says that it loads', async () => {
+    const defects: string[] = [];
+    for (const path of fetchingPaths()) {
+      const gate = Promise.withResolvers<void>();
+      const release = await intercept((route) => gate.promise.then(() => route.continue()));
+      await page.goto(test.service.url + path);
+      await heading(path);
+      if (path !== PLAYGROUND) await page.getByRole('status', { name: 'Loading' }).first().waitFor();
+      defects.push(...(await inspectPage(page)).map((defect) => `${path} ${defect}`));
+      gate.resolve();
+      await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+      await page.waitForLoadState('networkidle');
+      await release();
+    }
+    assert.deepEqual(defects, []);
+  });
+
+  it('error: the page shows the message and the request id, and the content after a retry', async () => {
+    const defects: string[] = [];
+    for (const path of fetchingPaths()) {
+      const release = await intercept((route) => {
+        const error = { message: MESSAGE, type: 'invalid_request_error', param: null, code: 'scripted' };
+        return route.fulfill({ status: 400, json: { error }, headers: { 'x-request-id': 'req_scripted' } });
+      });
+      await page.goto(test.service.url + path);
+      const alert = page.getByRole('alert').filter({ hasText: MESSAGE });
+      await alert
+        .first()
+        .waitFor()
+        .catch(() => assert.fail(`${path} shows no error`));
+      await heading(path);
+      assert.match((await alert.first().textContent()) ?? '', /req_scripted/, path);
+      defects.push(...(await inspectPage(page)).map((defect) => `${path} ${defect}`));
+      await release();
+      for (let left = await alert.count(); left > 0; left -= 1) {
+        await alert.first().getByRole('button', { name: 'Try again' }).click();
+        await alert.nth(left - 1).waitFor({ state: 'detached' });
+      }
+      await page.waitForLoadState('networkidle');
+      assert.equal(await page.getByRole('alert').count(), 0, path);
+    }
+    assert.deepEqual(defects, []);
+  });
+
+  it('empty: every page of a new organization', async () => {
+    const defects: string[] = [];
+    const { id } = await test.call<{ id: string }>('POST', '/v1/admin/organizations', { name: 'New' });
+    await test.call('PATCH', '/v1/session', { organization_id: id });
+    for (const path of paths) {
+      await test.open(path);
+      assert.equal(await page.getByRole('status', { name: 'Loading' }).count(), 0, path);
+      defects.push(...(await inspectPage(page)).map((defect) => `${path} ${defect}`));
+    }
+    assert.deepEqual(defects, []);
+  });
+
+  it('permission: pages that a viewer may not see say so, and the others offer no change', async () => {
+    const defects: string[] = [];
+    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'viewer' });
+    const viewer = await test.newPage({ reducedMotion: 'reduce' });
+    await test.join(`${test.service.url}/join#${token}`, 'vera@example.com', viewer);
+    const permitted = await linkedPaths(viewer);
+    assert.ok(permitted.length < paths.length - 1);
+    for (const to of paths) {
+      await test.open(to, viewer);
+      const isDenied = !permitted.includes(to) && to !== '/settings';
+      assert.equal(await viewer.getByText('Your role may not see this page.').count(), isDenied ? 1 : 0, to);
+      assert.equal(
+        await viewer.getByRole('button', { name: /^(Create|Invite|Upload|Pull|Delete|Reset)/ }).count(),
+        0,
+        to,
+      );
+      defects.push(...(await accessibilityViolations(viewer)).map((defect) => `${to} ${defect}`));
+    }
+    assert.deepEqual(defects, []);
+  });
+
+  it('causes no script error', () => assert.deepEqual(test.errors, []));
+});
