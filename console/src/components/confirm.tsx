@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useMessages } from '../messages/index.tsx';
 import { ErrorState } from './states.tsx';
+import { useSendOnce } from './validated-form.tsx';
 
 interface ConfirmButtonProps {
   label: string;
@@ -19,6 +20,7 @@ export function ConfirmButton({ label, title, text, action, color = 'red', child
   const { common } = useMessages();
   const [isOpen, setOpen] = useState(false);
   const mutation = useMutation({ mutationFn: action, onSuccess: () => setOpen(false) });
+  const send = useSendOnce(mutation);
   return (
     <>
       <Button
@@ -39,7 +41,7 @@ export function ConfirmButton({ label, title, text, action, color = 'red', child
             <Button variant="default" onClick={() => setOpen(false)}>
               {common.cancel}
             </Button>
-            <Button color={color} loading={mutation.isPending} onClick={() => mutation.mutate()}>
+            <Button color={color} loading={mutation.isPending} onClick={send}>
               {label}
             </Button>
           </Group>

@@ -1,8 +1,9 @@
 import { Button, Group, Modal, Stack } from '@mantine/core';
-import { type UseMutationResult, useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useMessages } from '../messages/index.tsx';
 import { ErrorState } from './states.tsx';
+import { type FormFailure, type FormMutation, ValidatedForm } from './validated-form.tsx';
 
 interface FormProps {
   children: ReactNode;
@@ -10,20 +11,25 @@ interface FormProps {
   submitLabel?: string;
   /** False while a field that the browser cannot check is missing. */
   isValid?: boolean;
+  /** Error to show at the fields; default: of the last submission. */
+  failure?: FormFailure | null;
   onCancel(): void;
   /** Sends the form; its error is shown above the buttons. */
-  mutation: Pick<UseMutationResult<unknown, Error, void>, 'mutate' | 'isPending' | 'error'>;
+  mutation: FormMutation;
 }
 
 /** A form with the error of its last attempt and the buttons to cancel and submit. */
-export function Form({ children, submitLabel, isValid = true, onCancel, mutation }: FormProps) {
+export function Form({
+  children,
+  submitLabel,
+  isValid = true,
+  onCancel,
+  mutation,
+  failure = mutation.error,
+}: FormProps) {
   const { common } = useMessages();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    mutation.mutate();
-  };
   return (
-    <form onSubmit={submit}>
+    <ValidatedForm mutation={mutation} failure={failure}>
       <Stack>
         {children}
         {mutation.error !== null && <ErrorState error={mutation.error} />}
@@ -36,7 +42,7 @@ export function Form({ children, submitLabel, isValid = true, onCancel, mutation
           </Button>
         </Group>
       </Stack>
-    </form>
+    </ValidatedForm>
   );
 }
 

@@ -1,11 +1,12 @@
 import { Button, Code, Group, Modal, Progress, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { type BatchCheck, checkBatchFile } from '../api/check-batch-file.ts';
 import { api, body } from '../api/client.ts';
 import { uploadFile } from '../api/upload.ts';
 import { DropZone } from '../components/drop-zone.tsx';
 import { ErrorState } from '../components/states.tsx';
+import { useSendOnce } from '../components/validated-form.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
 import { BatchCheckReport } from './batch-check-report.tsx';
 
@@ -55,6 +56,7 @@ function CheckedFile({ file, onReset, onClose, onCreated }: CheckedFileProps) {
   });
   const known = models.data?.data.map(({ id }) => id) ?? null;
   const { create, uploadShare } = useCreateBatch(file, check, onCreated);
+  const send = useSendOnce(create);
   if (error !== null) return <ErrorState error={error} onRetry={onReset} />;
   if (check === null) return <LabelledProgress label={fill(batches.checking, { name: file.name })} share={share} />;
   const isKnown = known === null || [...check.models.keys()].every((model) => known.includes(model));
@@ -74,7 +76,7 @@ function CheckedFile({ file, onReset, onClose, onCreated }: CheckedFileProps) {
           <Button variant="default" onClick={onClose}>
             {common.cancel}
           </Button>
-          <Button onClick={() => create.mutate()} loading={create.isPending} disabled={!isValid} data-autofocus>
+          <Button onClick={send} loading={create.isPending} disabled={!isValid} data-autofocus>
             {common.create}
           </Button>
         </Group>
@@ -102,11 +104,13 @@ function useBatchCheck(file: File) {
 /** Uploads the file and creates the batch. `uploadShare`: the uploaded part, from 0 to 1. */
 function useCreateBatch(file: File, check: BatchCheck | null, onCreated: (id: string) => void) {
   const [uploadShare, setUploadShare] = useState(0);
+  // After a failure, the next attempt uses the uploaded file.
+  const fileId = useRef<string | null>(null);
   const create = useMutation({
     mutationFn: async () => {
       if (check?.endpoint == null) throw new Error('the file has no valid line');
-      const { id } = await uploadFile(file, 'batch', { onProgress: setUploadShare });
-      const request = { input_file_id: id, endpoint: check.endpoint, completion_window: '24h' as const };
+      fileId.current ??= (await uploadFile(file, 'batch', { onProgress: setUploadShare })).id;
+      const request = { input_file_id: fileId.current, endpoint: check.endpoint, completion_window: '24h' as const };
       return body(api.POST('/v1/batches', { body: request }));
     },
     onSuccess: ({ id }) => onCreated(id),

@@ -1,7 +1,8 @@
-import { Button, List, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, List, Paper, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiFailure, api, body } from '../api/client.ts';
+import { TextField } from '../components/fields.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
@@ -86,6 +87,7 @@ function DataSourceForm({
       submitLabel={source === null ? common.create : common.save}
       onClose={onClose}
       submit={save}
+      failure={failure}
       size="lg"
     >
       <Select
@@ -96,7 +98,8 @@ function DataSourceForm({
         value={type}
         onChange={(next) => next !== null && changeType(next as SourceType)}
       />
-      <TextInput
+      <TextField
+        param="name"
         label={common.name}
         maxLength={256}
         placeholder={type}
@@ -104,11 +107,11 @@ function DataSourceForm({
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <SchemaFields
+        key={`fields of ${type}`}
         schema={schema}
         path="config"
         values={values}
         onChange={setValues}
-        failure={failure}
         isStored={source !== null}
       />
       <ConnectionTest
@@ -139,7 +142,12 @@ function ConnectionTest({ test }: { test(): Promise<TestResult> }) {
   const mutation = useMutation({ mutationFn: test });
   return (
     <Stack gap="xs" aria-live="polite">
-      <Button variant="default" w="fit-content" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+      <Button
+        variant="default"
+        w="fit-content"
+        loading={mutation.isPending}
+        onClick={({ currentTarget }) => currentTarget.form?.reportValidity() && mutation.mutate()}
+      >
         {sources.test}
       </Button>
       {mutation.isError && <ErrorState error={mutation.error} />}

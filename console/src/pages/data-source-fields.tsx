@@ -1,15 +1,13 @@
+import { Fieldset, Stack } from '@mantine/core';
 import {
-  Checkbox,
-  Fieldset,
-  JsonInput,
-  NumberInput,
-  PasswordInput,
-  Select,
-  Stack,
-  TagsInput,
-  TextInput,
-} from '@mantine/core';
-import type { ApiFailure } from '../api/client.ts';
+  CheckboxField,
+  JsonField,
+  NumberField,
+  PasswordField,
+  SelectField,
+  TagsField,
+  TextField,
+} from '../components/fields.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { type Config, type FieldSchema, fieldLabel, isFreeObject } from './data-source-schema.ts';
 
@@ -19,13 +17,12 @@ interface FieldsProps {
   path: string;
   values: Config;
   onChange(values: Config): void;
-  failure: ApiFailure | null;
   /** Whether empty secrets keep their stored value. */
   isStored: boolean;
 }
 
 /** The fields of a config, as its JSON schema declares them. */
-export function SchemaFields({ schema, path, values, onChange, failure, isStored }: FieldsProps) {
+export function SchemaFields({ schema, path, values, onChange, isStored }: FieldsProps) {
   const fields = Object.entries(schema.properties ?? {});
   // Required fields first.
   const isRequired = (name: string) => schema.required?.includes(name) ?? false;
@@ -41,7 +38,6 @@ export function SchemaFields({ schema, path, values, onChange, failure, isStored
           isRequired={isRequired(name)}
           value={values[name]}
           onChange={(value) => onChange({ ...values, [name]: value })}
-          failure={failure}
           isStored={isStored}
         />
       ))}
@@ -49,21 +45,23 @@ export function SchemaFields({ schema, path, values, onChange, failure, isStored
   );
 }
 
-interface FieldProps extends Pick<FieldsProps, 'schema' | 'path' | 'failure' | 'isStored'> {
+interface FieldProps extends Pick<FieldsProps, 'schema' | 'path' | 'isStored'> {
   name: string;
   isRequired: boolean;
   value: unknown;
   onChange(value: unknown): void;
 }
 
-function SchemaField({ name, schema, path, isRequired, value, onChange, failure, isStored }: FieldProps) {
+/** Same array in every render: a field compares its value with the rejected one. */
+const NO_ITEMS: string[] = [];
+
+function SchemaField({ name, schema, path, isRequired, value, onChange, isStored }: FieldProps) {
   const { sources } = useMessages();
-  const isNamed = failure?.param != null && (failure.param === path || failure.param.startsWith(`${path}.`));
   const common = {
+    param: path,
     label: fieldLabel(name),
     description: schema.description?.replaceAll('`', ''),
     required: isRequired && !(isStored && schema.writeOnly === true),
-    error: isNamed ? failure?.message : undefined,
   };
   if (schema.properties !== undefined) {
     return (
@@ -73,7 +71,6 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, failure,
           path={path}
           values={(value ?? {}) as Config}
           onChange={onChange}
-          failure={failure}
           isStored={isStored}
         />
       </Fieldset>
@@ -82,7 +79,7 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, failure,
   const text = { value: typeof value === 'string' ? value : '', maxLength: schema.maxLength };
   if (schema.writeOnly) {
     return (
-      <PasswordInput
+      <PasswordField
         {...common}
         {...text}
         autoComplete="new-password"
@@ -93,7 +90,7 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, failure,
   }
   if (schema.type === 'boolean') {
     return (
-      <Checkbox {...common} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <CheckboxField {...common} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
     );
   }
   if (schema.type === 'integer' || schema.type === 'number') {
@@ -101,7 +98,7 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, failure,
     const limits = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
     const shown = typeof value === 'number' ? value : '';
     return (
-      <NumberInput
+      <NumberField
         {...common}
         {...limits}
         allowDecimal={schema.type === 'number'}
@@ -111,10 +108,10 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, failure,
     );
   }
   if (schema.type === 'array') {
-    const list = Array.isArray(value) ? (value as string[]) : [];
+    const list = Array.isArray(value) ? (value as string[]) : NO_ITEMS;
     const isMissing = common.required && list.length === 0;
     return (
-      <TagsInput
+      <TagsField
         {...common}
         required={isMissing}
         acceptValueOnBlur
@@ -126,10 +123,10 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, failure,
     );
   }
   if (schema.enum !== undefined) {
-    return <Select {...common} data={schema.enum} value={text.value || null} onChange={onChange} />;
+    return <SelectField {...common} data={schema.enum} value={text.value || null} onChange={onChange} />;
   }
   if (isFreeObject(schema)) {
-    return <JsonInput {...common} value={text.value} autosize minRows={2} placeholder="{ }" onChange={onChange} />;
+    return <JsonField {...common} value={text.value} autosize minRows={2} placeholder="{ }" onChange={onChange} />;
   }
-  return <TextInput {...common} {...text} onChange={(event) => onChange(event.currentTarget.value)} />;
+  return <TextField {...common} {...text} onChange={(event) => onChange(event.currentTarget.value)} />;
 }

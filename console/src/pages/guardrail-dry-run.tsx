@@ -1,9 +1,11 @@
-import { Badge, Button, Group, Mark, Paper, Progress, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { Badge, Button, Group, Mark, Paper, Progress, SegmentedControl, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
+import { TextAreaField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
+import { ValidatedForm } from '../components/validated-form.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
 import { CATEGORIES } from './guardrail-form.tsx';
 import type { Policy } from './guardrails.tsx';
@@ -27,12 +29,7 @@ export function DryRun({ policy }: { policy: Policy }) {
   });
   const [result] = mutation.data?.results ?? [];
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        mutation.mutate();
-      }}
-    >
+    <ValidatedForm mutation={mutation}>
       <Stack>
         <SegmentedControl
           aria-label={guardrails.applyTo}
@@ -41,7 +38,8 @@ export function DryRun({ policy }: { policy: Policy }) {
           value={stage}
           onChange={(value) => setStage(value as Stage)}
         />
-        <Textarea
+        <TextAreaField
+          param="input"
           label={guardrails.testHint}
           autosize
           minRows={3}
@@ -59,7 +57,7 @@ export function DryRun({ policy }: { policy: Policy }) {
         {mutation.isError && <ErrorState error={mutation.error} />}
         {result !== undefined && <TestResult policy={policy} result={result} />}
       </Stack>
-    </form>
+    </ValidatedForm>
   );
 }
 

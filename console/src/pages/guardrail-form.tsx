@@ -1,7 +1,8 @@
-import { Select, SimpleGrid, Slider, Switch, Text, TextInput } from '@mantine/core';
+import { Select, SimpleGrid, Slider, Switch, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../api/client.ts';
+import { TextField } from '../components/fields.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { type TopicRow, TopicRows, toTopicRows, toTopics } from './guardrail-topics.tsx';
@@ -74,7 +75,8 @@ function GeneralFields({ fields, set }: { fields: PolicyFields; set(changes: Par
   const { guardrails, common } = useMessages();
   return (
     <>
-      <TextInput
+      <TextField
+        param="name"
         label={common.name}
         required
         data-autofocus

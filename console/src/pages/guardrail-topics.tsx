@@ -1,4 +1,5 @@
-import { Button, CloseButton, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, CloseButton, Group, Select, Stack, Text } from '@mantine/core';
+import { TextField } from '../components/fields.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
 import type { Policy } from './guardrails.tsx';
 
@@ -41,7 +42,8 @@ export function TopicRows({ rows, onChange }: { rows: readonly TopicRow[]; onCha
       </div>
       {rows.map(({ row, topic, action }, index) => (
         <Group key={row} gap="xs" wrap="nowrap">
-          <TextInput
+          <TextField
+            param={`topic_deny_list.${toTopics(rows.slice(0, index)).length}`}
             aria-label={fill(guardrails.topicNumber, { number: index + 1 })}
             style={{ flex: 1 }}
             maxLength={MAX_TOPIC_CHARACTERS}

@@ -1,10 +1,11 @@
-import { Alert, Button, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { sessionQuery } from '../api/session.ts';
 import { takeToken } from '../api/take-token.ts';
+import { PasswordField, TextField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { EntryForm, ProviderButton } from './sign-in.tsx';
@@ -29,7 +30,7 @@ export function JoinPage() {
     },
   });
   return (
-    <EntryForm title={join.title} onSubmit={() => mutation.mutate()}>
+    <EntryForm title={join.title} mutation={mutation}>
       {token === null ? (
         <Alert color="orange">{join.missing}</Alert>
       ) : (
@@ -38,7 +39,8 @@ export function JoinPage() {
             {join.intro}
           </Text>
           <ProviderButton start={{ invitation: token }} />
-          <TextInput
+          <TextField
+            param="email"
             label={signIn.email}
             type="email"
             autoComplete="username"
@@ -46,7 +48,8 @@ export function JoinPage() {
             value={fields.email}
             onChange={set('email')}
           />
-          <TextInput
+          <TextField
+            param="name"
             label={join.name}
             autoComplete="name"
             required
@@ -54,7 +57,8 @@ export function JoinPage() {
             value={fields.name}
             onChange={set('name')}
           />
-          <PasswordInput
+          <PasswordField
+            param="password"
             label={signIn.password}
             description={join.passwordHint}
             autoComplete="new-password"

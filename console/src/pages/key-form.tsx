@@ -1,13 +1,20 @@
-import { Checkbox, Group, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, Select, SimpleGrid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import { CheckboxGroupField, MultiSelectField, NumberField, TextField } from '../components/fields.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { type BudgetPeriod, type KeyFields, NEW_KEY, toFields, toProperties } from './key-properties.ts';
 import type { ApiKey } from './keys.tsx';
 
+/** Names of the limits in the API. */
+const LIMIT_PARAMS = {
+  requests: 'requests_per_minute',
+  tokens: 'tokens_per_minute',
+  concurrent: 'concurrent',
+} as const;
 const KEY_SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys'] as const;
 
 interface CreateKeyDialogProps {
@@ -26,14 +33,7 @@ export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
     onCreated((await body(api.POST('/v1/admin/keys', { body: request }))).key);
   };
   return (
-    <FormDialog
-      title={keys.createTitle}
-      submitLabel={common.create}
-      size="lg"
-      isValid={fields.scopes.length > 0}
-      onClose={onClose}
-      submit={submit}
-    >
+    <FormDialog title={keys.createTitle} submitLabel={common.create} size="lg" onClose={onClose} submit={submit}>
       <KeyFormFields fields={fields} onChange={setFields} />
     </FormDialog>
   );
@@ -55,7 +55,7 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: EditKeyDialogProps) 
     onSaved();
   };
   return (
-    <FormDialog title={keys.edit} size="lg" isValid={fields.scopes.length > 0} onClose={onClose} submit={submit}>
+    <FormDialog title={keys.edit} size="lg" onClose={onClose} submit={submit}>
       <KeyFormFields fields={fields} onChange={setFields} />
     </FormDialog>
   );
@@ -78,7 +78,8 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
   const modelIds = new Set([...(models.data?.data.map(({ id }) => id) ?? []), ...fields.models]);
   return (
     <>
-      <TextInput
+      <TextField
+        param="name"
         label={common.name}
         required
         data-autofocus
@@ -86,19 +87,26 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
         value={fields.name}
         onChange={(event) => set({ name: event.currentTarget.value })}
       />
-      <Checkbox.Group label={keys.scopes} value={fields.scopes} onChange={(value) => set({ scopes: value })}>
+      <CheckboxGroupField
+        param="scopes"
+        label={keys.scopes}
+        value={fields.scopes}
+        onChange={(value) => set({ scopes: value })}
+      >
         <Stack gap="xs" mt="xs">
           {scopes.map((scope) => (
             <Checkbox
               key={scope}
               value={scope}
+              required={fields.scopes.length === 0}
               label={scope}
               description={keys.scopeHints[scope as keyof typeof keys.scopeHints]}
             />
           ))}
         </Stack>
-      </Checkbox.Group>
-      <MultiSelect
+      </CheckboxGroupField>
+      <MultiSelectField
+        param="models"
         label={keys.models}
         description={keys.modelsHint}
         data={[...modelIds]}
@@ -110,7 +118,8 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
       <LimitFields fields={fields} set={set} />
       <BudgetFields fields={fields} set={set} />
       <Group>
-        <TextInput
+        <TextField
+          param="expires_at"
           type="date"
           label={keys.expires}
           description={keys.expiresHint}
@@ -132,8 +141,9 @@ function LimitFields({ fields, set }: PartProps) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }}>
       {(['requests', 'tokens', 'concurrent'] as const).map((field) => (
-        <NumberInput
+        <NumberField
           key={field}
+          param={`limits.${LIMIT_PARAMS[field]}`}
           label={keys.limits[field]}
           placeholder={keys.defaultLimit}
           min={1}
@@ -151,7 +161,8 @@ function BudgetFields({ fields, set }: PartProps) {
   const hasBudget = typeof fields.budget === 'number';
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }}>
-      <NumberInput
+      <NumberField
+        param="budget.limit_micros"
         label={keys.budget}
         placeholder={keys.unlimited}
         prefix="$"
@@ -168,7 +179,8 @@ function BudgetFields({ fields, set }: PartProps) {
         value={fields.budgetPeriod}
         onChange={(value) => value !== null && set({ budgetPeriod: value as BudgetPeriod })}
       />
-      <NumberInput
+      <NumberField
+        param="budget.soft_limit_micros"
         label={keys.softLimit}
         placeholder={keys.noWarning}
         prefix="$"

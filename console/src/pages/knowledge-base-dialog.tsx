@@ -1,8 +1,9 @@
-import { Autocomplete, Group, NumberInput, Select, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { AutocompleteField, NumberField, SelectField, TextAreaField, TextField } from '../components/fields.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { useMessages } from '../messages/index.tsx';
 
@@ -87,7 +88,8 @@ function NameFields({ name, setName, description, setDescription }: NameFieldsPr
   const { kb, common } = useMessages();
   return (
     <>
-      <TextInput
+      <TextField
+        param="name"
         label={common.name}
         required
         data-autofocus
@@ -95,7 +97,8 @@ function NameFields({ name, setName, description, setDescription }: NameFieldsPr
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />
-      <Textarea
+      <TextAreaField
+        param="description"
         label={kb.description}
         autosize
         minRows={2}
@@ -117,7 +120,8 @@ function EmbeddingModel({ model, onChange }: { model: string; onChange(model: st
     .map(({ id }) => id)
     .filter((id) => id.includes('embed'));
   return (
-    <Autocomplete
+    <AutocompleteField
+      param="embedding_model"
       label={kb.embeddingModel}
       description={kb.embeddingHint}
       placeholder={kb.default}
@@ -133,14 +137,16 @@ function ChunkingFields({ chunking, onChange }: { chunking: Chunking; onChange(c
   return (
     <>
       <Group grow align="flex-end" preventGrowOverflow={false}>
-        <Select
+        <SelectField
+          param="chunking_strategy.type"
           label={kb.chunking}
           allowDeselect={false}
           data={STRATEGIES.map((value) => ({ value, label: kb.strategies[value] }))}
           value={chunking.type}
           onChange={(type) => type !== null && onChange({ ...chunking, type: type as Chunking['type'] })}
         />
-        <NumberInput
+        <NumberField
+          param="chunking_strategy.chunk_size"
           label={kb.chunkSize}
           min={16}
           max={2048}
@@ -148,7 +154,8 @@ function ChunkingFields({ chunking, onChange }: { chunking: Chunking; onChange(c
           value={chunking.chunk_size}
           onChange={(size) => onChange({ ...chunking, chunk_size: size })}
         />
-        <NumberInput
+        <NumberField
+          param="chunking_strategy.chunk_overlap"
           label={kb.chunkOverlap}
           placeholder={kb.default}
           min={0}

@@ -1,24 +1,14 @@
-import {
-  Alert,
-  Button,
-  Checkbox,
-  Collapse,
-  Group,
-  MultiSelect,
-  NumberInput,
-  Select,
-  Stack,
-  Text,
-  Textarea,
-} from '@mantine/core';
+import { Alert, Button, Checkbox, Collapse, Group, MultiSelect, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { toCurl } from '../api/curl.ts';
 import { CopyText } from '../components/copy-text.tsx';
+import { TextAreaField } from '../components/fields.tsx';
 import { useFormat } from '../components/format.ts';
 import { searchTerms } from '../components/marked-text.tsx';
 import { EmptyState, ErrorState } from '../components/states.tsx';
+import { type FormMutation, ValidatedForm } from '../components/validated-form.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
 import { FilterBuilder } from './knowledge-base-filter-builder.tsx';
 import { type FilterGroup, findDuplicate, toFilters } from './knowledge-base-filters.ts';
@@ -93,8 +83,7 @@ export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
         name={name}
         settings={settings}
         onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
-        onSubmit={() => search.mutate()}
-        isPending={search.isPending}
+        search={search}
       />
       {search.isError && <ErrorState error={search.error} />}
       {hits !== null && (
@@ -119,24 +108,20 @@ interface SearchFormProps {
   name: string;
   settings: Settings;
   onChange(changes: Partial<Settings>): void;
-  onSubmit(): void;
-  isPending: boolean;
+  search: FormMutation;
 }
 
-function SearchForm({ kbId, name, settings, onChange, onSubmit, isPending }: SearchFormProps) {
+function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps) {
   const { retrieval } = useMessages();
   const [open, setOpen] = useState<'filters' | 'curl' | null>(null);
   const keys = useMetadataKeys(kbId);
   const hasDuplicate = findDuplicate(settings.groups) !== undefined;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onSubmit();
-  };
   const toggle = (part: 'filters' | 'curl') => () => setOpen(open === part ? null : part);
   return (
-    <form onSubmit={submit}>
+    <ValidatedForm mutation={search}>
       <Stack gap="sm">
-        <Textarea
+        <TextAreaField
+          param="query"
           label={retrieval.query}
           required
           autosize
@@ -148,7 +133,7 @@ function SearchForm({ kbId, name, settings, onChange, onSubmit, isPending }: Sea
         />
         <SearchOptions settings={settings} onChange={onChange} kbId={kbId} name={name} />
         <Group gap="xs">
-          <Button type="submit" loading={isPending} disabled={hasDuplicate || settings.bases.length === 0}>
+          <Button type="submit" loading={search.isPending} disabled={hasDuplicate || settings.bases.length === 0}>
             {retrieval.run}
           </Button>
           <Button variant="default" aria-expanded={open === 'filters'} onClick={toggle('filters')}>
@@ -170,7 +155,7 @@ function SearchForm({ kbId, name, settings, onChange, onSubmit, isPending }: Sea
           </Stack>
         )}
       </Stack>
-    </form>
+    </ValidatedForm>
   );
 }
 

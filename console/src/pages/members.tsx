@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Radio, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Badge, Button, Group, Modal, Radio, Select, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
@@ -6,6 +6,7 @@ import type { paths } from '../api/schema.d.ts';
 import { useSession } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { CopyText } from '../components/copy-text.tsx';
+import { TextField } from '../components/fields.tsx';
 import { Form } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
@@ -228,7 +229,8 @@ function InviteDialog({ isOpen, onClose }: { isOpen: boolean; onClose(): void })
         <LinkOnce text={members.linkText} link={`/join#${mutation.data.token}`} onClose={close} />
       ) : (
         <Form submitLabel={members.invite} onCancel={close} mutation={mutation}>
-          <TextInput
+          <TextField
+            param="note"
             label={members.note}
             data-autofocus
             maxLength={100}

@@ -1,10 +1,11 @@
-import { Button, Group, Select, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { ENGINES_KEY, useEngines } from '../api/engines.ts';
 import type { paths } from '../api/schema.d.ts';
 import { DataTable } from '../components/data-table.tsx';
+import { SelectField } from '../components/fields.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { EmptyState, ErrorState, LoadingState } from '../components/states.tsx';
@@ -136,7 +137,8 @@ function BindDialog({ model, onClose }: { model: Model; onClose(): void }) {
         await queryClient.invalidateQueries({ queryKey: MODELS_KEY });
       }}
     >
-      <Select
+      <SelectField
+        param="model"
         label={models.file}
         description={models.bindHint}
         allowDeselect={false}

@@ -1,13 +1,15 @@
-import { Button, Group, Progress, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
+import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { DataTable } from '../components/data-table.tsx';
+import { TextField } from '../components/fields.tsx';
 import { useFormat } from '../components/format.ts';
 import { EmptyState, ErrorState, LoadingState } from '../components/states.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
+import { ValidatedForm } from '../components/validated-form.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
 
 type Files = paths['/v1/admin/model-files']['get']['responses'][200]['content']['application/json'];
@@ -41,7 +43,7 @@ export function ModelFilesPanel({ search }: { search: string }) {
   const matches = ({ name }: { name: string }) => name.toLowerCase().includes(search);
   return (
     <Stack gap="lg">
-      <PullForm onPull={(source) => start.mutate(source)} isPending={start.isPending} />
+      <PullForm start={start} />
       {start.isError && <ErrorState error={start.error} />}
       {pulls.data.data.map((pull) => (
         <PullProgress key={pull.name} pull={pull} />
@@ -52,18 +54,14 @@ export function ModelFilesPanel({ search }: { search: string }) {
   );
 }
 
-function PullForm({ onPull, isPending }: { onPull(source: string): void; isPending: boolean }) {
+function PullForm({ start }: { start: UseMutationResult<unknown, Error, string> }) {
   const { models } = useMessages();
   const [source, setSource] = useState('');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onPull(source.trim());
-      }}
-    >
+    <ValidatedForm mutation={{ ...start, mutate: (_, options) => start.mutate(source.trim(), options) }}>
       <Group align="flex-end">
-        <TextInput
+        <TextField
+          param="source"
           label={models.source}
           description={models.sourceHint}
           required
@@ -72,11 +70,11 @@ function PullForm({ onPull, isPending }: { onPull(source: string): void; isPendi
           value={source}
           onChange={(event) => setSource(event.currentTarget.value)}
         />
-        <Button type="submit" loading={isPending}>
+        <Button type="submit" loading={start.isPending}>
           {models.pull}
         </Button>
       </Group>
-    </form>
+    </ValidatedForm>
   );
 }
 

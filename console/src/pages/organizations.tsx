@@ -1,10 +1,11 @@
-import { Button, Code, Group, Modal, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
+import { NumberField, TextField } from '../components/fields.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
@@ -118,7 +119,8 @@ function NameDialog({ organization, onClose }: { organization: Organization | nu
   const title = organization === null ? organizations.create : `${organizations.rename}: ${organization.name}`;
   return (
     <FormDialog title={title} onClose={onClose} submit={submit}>
-      <TextInput
+      <TextField
+        param="name"
         label={common.name}
         description={organizations.nameHint}
         data-autofocus
@@ -144,7 +146,14 @@ function CreditsDialog({ organization, onClose }: { organization: Organization; 
   });
   const balance = credits.data?.balance_micros ?? null;
   return (
-    <Modal opened onClose={onClose} title={`${organizations.credits}: ${organization.name}`} size="xl">
+    <Modal
+      opened
+      onClose={onClose}
+      // Escape closes only the dialog above.
+      closeOnEscape={!isChanging}
+      title={`${organizations.credits}: ${organization.name}`}
+      size="xl"
+    >
       <Stack>
         {credits.isPending && <LoadingState />}
         {credits.isError && <ErrorState error={credits.error} />}
@@ -220,7 +229,8 @@ function ChangeCreditsDialog({ organization, isUnlimited, onClose }: ChangeCredi
   };
   return (
     <FormDialog title={fill(organizations.changeOf, { name: organization.name })} onClose={onClose} submit={submit}>
-      <NumberInput
+      <NumberField
+        param={isUnlimited ? 'balance_micros' : 'amount_micros'}
         label={isUnlimited ? organizations.newBalance : organizations.amount}
         description={isUnlimited ? organizations.setHint : organizations.adjustHint}
         data-autofocus
@@ -230,7 +240,8 @@ function ChangeCreditsDialog({ organization, isUnlimited, onClose }: ChangeCredi
         value={amount}
         onChange={setAmount}
       />
-      <TextInput
+      <TextField
+        param="note"
         label={organizations.note}
         maxLength={200}
         value={note}

@@ -1,10 +1,11 @@
-import { Alert, Button, PasswordInput, Text } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { sessionQuery } from '../api/session.ts';
 import { takeToken } from '../api/take-token.ts';
+import { PasswordField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
 import { EntryForm } from './sign-in.tsx';
@@ -28,7 +29,7 @@ export function ResetPage() {
     },
   });
   return (
-    <EntryForm title={settings.resetTitle} onSubmit={() => mutation.mutate()}>
+    <EntryForm title={settings.resetTitle} mutation={mutation}>
       {token === null ? (
         <Alert color="orange">{settings.resetMissing}</Alert>
       ) : (
@@ -36,7 +37,8 @@ export function ResetPage() {
           <Text c="dimmed" size="sm">
             {settings.resetIntro}
           </Text>
-          <PasswordInput
+          <PasswordField
+            param="new_password"
             label={settings.next}
             description={join.passwordHint}
             autoComplete="new-password"

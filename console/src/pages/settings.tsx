@@ -1,11 +1,13 @@
-import { Alert, Button, Group, PasswordInput, Select, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Group, Select, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import { PasswordField } from '../components/fields.tsx';
 import { Page } from '../components/page.tsx';
 import { ErrorState } from '../components/states.tsx';
+import { ValidatedForm } from '../components/validated-form.tsx';
 import { fill, LANGUAGES, type Language, useLanguage, useMessages } from '../messages/index.tsx';
 import { ProviderError, useProvider, useProviderStart } from './sign-in.tsx';
 
@@ -84,22 +86,19 @@ function PasswordSection() {
   if (!user.has_password) return null;
   return (
     <Section title={settings.password}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          mutation.mutate();
-        }}
-      >
+      <ValidatedForm mutation={mutation}>
         <Stack>
           <input type="email" autoComplete="username" value={user.email} readOnly hidden />
-          <PasswordInput
+          <PasswordField
+            param="current_password"
             label={settings.current}
             autoComplete="current-password"
             required
             value={current}
             onChange={(event) => setCurrent(event.currentTarget.value)}
           />
-          <PasswordInput
+          <PasswordField
+            param="new_password"
             label={settings.next}
             description={join.passwordHint}
             autoComplete="new-password"
@@ -114,7 +113,7 @@ function PasswordSection() {
             {settings.password}
           </Button>
         </Stack>
-      </form>
+      </ValidatedForm>
     </Section>
   );
 }

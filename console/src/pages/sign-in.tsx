@@ -1,11 +1,13 @@
-import { Alert, Button, Code, Divider, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Code, Divider, Paper, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { sessionQuery } from '../api/session.ts';
+import { PasswordField, TextField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
+import { type FormMutation, ValidatedForm } from '../components/validated-form.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
 
 const route = getRouteApi('/sign-in');
@@ -33,10 +35,11 @@ export function SignInPage() {
     },
   });
   return (
-    <EntryForm title={signIn.title} onSubmit={() => mutation.mutate()}>
+    <EntryForm title={signIn.title} mutation={mutation}>
       {error !== undefined && !mutation.isError && <ProviderError code={error} request={request} />}
       <ProviderButton start={{ return_to: ownPath(from) }} />
-      <TextInput
+      <TextField
+        param="email"
         label={signIn.email}
         type="email"
         autoComplete="username"
@@ -44,7 +47,8 @@ export function SignInPage() {
         value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
-      <PasswordInput
+      <PasswordField
+        param="password"
         label={signIn.password}
         autoComplete="current-password"
         required
@@ -119,22 +123,17 @@ export function ProviderError({ code, request }: { code: string; request: string
 /** The form of a page before the sign-in. */
 export function EntryForm({
   title,
-  onSubmit,
+  mutation,
   children,
 }: {
   title: string;
-  onSubmit(): void;
+  mutation: FormMutation;
   children: React.ReactNode;
 }) {
   return (
     <main style={{ minHeight: '100vh', display: 'grid', placeItems: 'center', padding: 16 }}>
       <Paper withBorder p="xl" w="100%" maw={420}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            onSubmit();
-          }}
-        >
+        <ValidatedForm mutation={mutation}>
           <Stack>
             <img src="/favicon.svg" width={36} height={36} alt="Quire" />
             <Title order={1} size="h3">
@@ -142,7 +141,7 @@ export function EntryForm({
             </Title>
             {children}
           </Stack>
-        </form>
+        </ValidatedForm>
       </Paper>
     </main>
   );
