@@ -213,5 +213,85 @@ describe('forms of access and data sources', { skip: SKIP_WITHOUT_CONSOLE }, () 
     await dialog.getByText('Choose at least one.').waitFor({ state: 'detached' });
   });
 
+  it('limits of a key: errors are at the fields, entries are kept, and a double click sends once', async () => {
+    const { id } = await test.call<{ id: string }>('POST', '/v1/admin/keys', { name: 'Desk' });
+    await checkForm(page, {
+      path: `/keys/${id}`,
+      open: ['Edit'],
+      submit: 'Save',
+      request: /^PATCH \/v1\/admin\/keys\/\w+$/,
+      invalid: { entries: { Name: '' }, field: 'Name', message: FILL_IN },
+      rejected: {
+        entries: { Name: 'Pier', 'Last day': '2020-01-31' },
+        field: 'Last day',
+        message: /in the future/,
+      },
+      corrected: { 'Last day': '' },
+    });
+  });
+
+  it('topics of a policy: the error of a topic is at its row, also below an empty row', async () => {
+    await checkForm(page, {
+      path: '/guardrails',
+      open: ['Create policy'],
+      prepare: async (scope) => {
+        for (const _ of [1, 2]) await scope.getByRole('button', { name: 'Add topic' }).click();
+      },
+      submit: 'Save',
+      request: /^POST \/v1\/guardrail-policies$/,
+      rejected: { entries: { Name: 'Birds', 'Topic 2': 'owl' }, field: 'Topic 2', message: /is a topic already/ },
+      stub: { param: 'topic_deny_list.0.topic', message: "'topic_deny_list.0.topic' is a topic already." },
+      corrected: { 'Topic 2': 'falcon' },
+    });
+  });
+
+  it('search of a knowledge base: errors are at the fields, entries are kept, and a double click sends once', () =>
+    checkForm(page, {
+      path: `/knowledge-bases/${kbId}?tab=search`,
+      submit: 'Search',
+      request: /^POST \/v1\/knowledge-bases\/\w+\/retrieve$/,
+      invalid: { field: 'Query', message: FILL_IN },
+      rejected: { entries: { Query: '  ' }, field: 'Query', message: /query/ },
+      corrected: { Query: 'berth' },
+      done: () => page.getByText('Nothing was found.').waitFor(),
+    }));
+
+  it('a batch that the API rejects is created by the next attempt, with the file of the first', async () => {
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(new URL(request.url()).pathname);
+    });
+    const line = {
+      custom_id: '1',
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 },
+    };
+    const error = { type: 'invalid_request_error', code: 'limit', param: null, message: 'Too many batches.' };
+    await page.route('**/v1/batches', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 400, json: { error }, headers: { 'x-request-id': 'req_of_the_stub' } })
+        : route.fallback(),
+    );
+    await test.open('/batches');
+    await page.getByRole('button', { name: 'Create batch' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'lines.jsonl', mimeType: 'text/plain', buffer: Buffer.from(JSON.stringify(line)) });
+    const create = dialog.getByRole('button', { name: 'Create', exact: true });
+    await create.click();
+    await dialog.getByRole('alert').getByText('Too many batches.').waitFor();
+    await dialog.getByRole('alert').getByText('req_of_the_stub').waitFor();
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await page.unrouteAll();
+    await create.evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await page.waitForURL(/\/batches\/batch_/);
+    assert.deepEqual(sent, ['/v1/files', '/v1/batches', '/v1/batches']);
+  });
+
   it('throws no error', () => assert.deepEqual(test.errors, []));
 });

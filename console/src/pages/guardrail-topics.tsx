@@ -21,6 +21,10 @@ export const toTopicRows = (topics: readonly TopicRule[]): TopicRow[] =>
 export const toTopics = (rows: readonly TopicRow[]): TopicRule[] =>
   rows.flatMap(({ topic, action }) => (topic.trim() === '' ? [] : [{ topic: topic.trim(), action }]));
 
+/** The path of a row in the request, which leaves out empty rows. */
+const topicParam = (rows: readonly TopicRow[], index: number): string =>
+  rows[index]?.topic.trim() === '' ? '' : `topic_deny_list.${toTopics(rows.slice(0, index)).length}`;
+
 /** Edits the denied topics: a row for each, with its action. */
 export function TopicRows({ rows, onChange }: { rows: readonly TopicRow[]; onChange(rows: TopicRow[]): void }) {
   const { guardrails } = useMessages();
@@ -43,7 +47,7 @@ export function TopicRows({ rows, onChange }: { rows: readonly TopicRow[]; onCha
       {rows.map(({ row, topic, action }, index) => (
         <Group key={row} gap="xs" wrap="nowrap">
           <TextField
-            param={`topic_deny_list.${toTopics(rows.slice(0, index)).length}`}
+            param={topicParam(rows, index)}
             aria-label={fill(guardrails.topicNumber, { number: index + 1 })}
             style={{ flex: 1 }}
             maxLength={MAX_TOPIC_CHARACTERS}
