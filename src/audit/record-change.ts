@@ -26,6 +26,8 @@ export const AUDIT_ACTIONS = [
   'data_source.updated',
   'data_source.deleted',
   'model_binding.updated',
+  'model.loaded',
+  'model.unloaded',
   'model_file.deleted',
   'model_pull.started',
   'invitation.created',

@@ -44,10 +44,7 @@ export function modelFileRoutes(app: App, deps: AdminDeps): void {
         },
         config,
       },
-      async (request) => {
-        setLoaded(deps, request.params.model_id, isLoaded);
-        return { id: request.params.model_id, object: 'model', loaded: isLoaded } as const;
-      },
+      async (request) => setLoaded(deps, toCall(request), { id: request.params.model_id, isLoaded }),
     );
   }
 }

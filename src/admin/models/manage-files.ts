@@ -1,7 +1,7 @@
 import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
-import { type EngineRuntime, modelRuntime } from '../../engines/registry.ts';
+import { modelRuntime } from '../../engines/registry.ts';
 import { invalidValue, notFound } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
@@ -10,7 +10,7 @@ import { listModelFiles } from '../../models/downloads/model-files.ts';
 import type { ModelPull, ModelPulls } from '../../models/downloads/model-pulls.ts';
 import { findModel } from '../../models/find-model.ts';
 import type { AdminDeps } from '../admin-deps.ts';
-import type { ModelFiles, ModelPullStatus } from './schema.ts';
+import type { LoadedModel, ModelFiles, ModelPullStatus } from './schema.ts';
 
 /** Models on the disk, partial downloads, and models that can be pulled by name. */
 export async function listStoredModels({ dataDir }: Pick<Config, 'dataDir'>): Promise<ModelFiles> {
@@ -93,12 +93,21 @@ export function viewPull(pull: ModelPull): ModelPullStatus {
  * Loads or unloads the model of an id in this process; other ids may share it. Throws 404, and 400 for an engine that cannot be unloaded or
  * runs requests.
  */
-export function setLoaded(deps: Pick<AdminDeps, 'models'>, id: string, isLoaded: boolean): EngineRuntime {
+export async function setLoaded(
+  deps: Pick<AdminDeps, 'models' | 'db'>,
+  call: Call,
+  { id, isLoaded }: { id: string; isLoaded: boolean },
+): Promise<LoadedModel> {
   const runtime = modelRuntime(findModel(deps, id, 'model_id'));
   if (runtime?.unloadModel === undefined || runtime.loadModel === undefined) {
     throw invalidValue('model_id', 'is served by an engine that is always loaded');
   }
   if (isLoaded) runtime.loadModel();
   else if (!runtime.unloadModel()) throw invalidValue('model_id', 'has requests in progress');
-  return runtime;
+  await recordChange(deps.db.sql, toActor(call), {
+    action: isLoaded ? 'model.loaded' : 'model.unloaded',
+    organizationId: '',
+    resourceId: id,
+  });
+  return { id, object: 'model', loaded: isLoaded };
 }

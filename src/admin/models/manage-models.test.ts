@@ -247,5 +247,8 @@ describe('/v1/admin/model-pulls and /v1/admin/model-files', () => {
     assert.deepEqual([(await set('load')).json.loaded, loaded], [true, true]);
     engine.unloadModel = () => false;
     assertError(await set('unload'), 400, 'invalid_value', 'model_id');
+    const { data } = (await api.send('GET', '/v1/admin/audit?resource_id=general-8b&order=desc&limit=3')).json;
+    const actions = data.map(({ action }: AuditEvent) => action);
+    assert.deepEqual(actions.slice(0, 2), ['model.loaded', 'model.unloaded']);
   });
 });

@@ -178,6 +178,8 @@ export const ModelPullList = Type.Object({ object: Type.Literal('list'), data: T
 
 /** Answer of the routes that load and unload a model. */
 export const LoadedModel = Type.Object({ id: Type.String(), object: Type.Literal('model'), loaded: Type.Boolean() });
+/** A model that was loaded or unloaded. */
+export type LoadedModel = Static<typeof LoadedModel>;
 
 titleSchemas({
   ModelFiles,
