@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { CONNECTOR_SERVICES, type ConnectorService } from '../../../test/fixtures/connector-services.ts';
 import { encodeForm, sendForm } from '../../../test/forms.ts';
@@ -24,6 +27,14 @@ const countRows = async () => {
   const counts = tables.map((table) => `(select count(*)::int from ${table}) as ${table}`);
   return (await api.db.execute(`select ${counts.join(', ')}`)).rows[0];
 };
+
+/** A server on an address of loopback, closed after the test. */
+async function listen(t: TestContext, address: string, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, address);
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  return `http://${address}:${(server.address() as AddressInfo).port}`;
+}
 
 describe('POST /v1/knowledge-bases/{kb_id}/data-sources/test', () => {
   let base: string;
@@ -79,6 +90,25 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources/test', () => {
     const crawl = (url: string) => probe(base, { type: 'web_crawl', config: { urls: [url] } });
     assertError(await crawl('http://127.0.0.2:9/'), 400, 'invalid_value', 'config');
     assertError(await crawl('http://169.254.169.254/latest/meta-data'), 400, 'invalid_value', 'config');
+  });
+
+  it('follows no redirect to a private address', async (t) => {
+    let reached = 0;
+    const inner = await listen(t, '127.0.0.2', (_request, response) => {
+      reached += 1;
+      response.end('secret');
+    });
+    const outer = await listen(t, '127.0.0.1', (_request, response) => {
+      response.writeHead(302, { location: inner }).end();
+    });
+    const credentials = { access_key_id: 'a', secret_access_key: 'b' };
+    for (const body of [
+      { type: 'web_crawl', config: { urls: [outer] } },
+      { type: 's3', config: { bucket: 'bucket', endpoint: outer, credentials } },
+    ]) {
+      assertError(await probe(base, body), 400, 'invalid_value', 'config');
+    }
+    assert.equal(reached, 0);
   });
 
   it('tests a stored data source with its secrets, which go to no other server', async () => {
