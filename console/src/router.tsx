@@ -1,4 +1,4 @@
-import { Anchor, Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Title } from '@mantine/core';
 import type { QueryClient } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
@@ -8,6 +8,7 @@ import {
   lazyRouteComponent,
   Outlet,
   redirect,
+  useRouter,
 } from '@tanstack/react-router';
 import { sessionQuery } from './api/session.ts';
 import { type Period, toPeriod } from './api/summary.ts';
@@ -218,7 +219,7 @@ export function createConsoleRouter(queryClient: QueryClient) {
     context: { queryClient },
     defaultPreload: 'intent',
     defaultPendingComponent: LoadingState,
-    defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} onRetry={reset} />,
+    defaultErrorComponent: FailedPage,
   });
 }
 
@@ -228,11 +229,27 @@ declare module '@tanstack/react-router' {
   }
 }
 
+/** A failure outside of a page's own requests, for example of the session. */
+function FailedPage({ error }: { error: unknown }) {
+  const { product } = useMessages();
+  const router = useRouter();
+  return (
+    <Stack p="xl" maw={720} mx="auto">
+      <Title order={1} size="h3">
+        {product}
+      </Title>
+      <ErrorState error={error} onRetry={() => void router.invalidate()} />
+    </Stack>
+  );
+}
+
 function NotFound() {
   const { common } = useMessages();
   return (
-    <Stack align="center" p="xl">
-      <Text>{common.notFound}</Text>
+    <Stack component="main" align="center" p="xl">
+      <Title order={1} size="h3">
+        {common.notFound}
+      </Title>
       <Anchor component={Link} to="/">
         {common.home}
       </Anchor>

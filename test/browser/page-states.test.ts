@@ -102,6 +102,21 @@ describe('the states of every page', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     assert.deepEqual(defects, []);
   });
 
+  it('error: a page that refreshes itself keeps its error until the retry', async () => {
+    const polling = await page.context().newPage();
+    await polling.clock.install();
+    let requests = 0;
+    await polling.route('**/v1/admin/cache/stats', (route) => {
+      requests += 1;
+      return route.fulfill({ status: 400, json: { error: { message: MESSAGE, type: 'x', param: null, code: null } } });
+    });
+    await polling.goto(`${test.service.url}/cache`);
+    await polling.getByRole('alert').filter({ hasText: MESSAGE }).waitFor();
+    await polling.clock.runFor(20_000);
+    assert.equal(requests, 1);
+    await polling.close();
+  });
+
   it('empty: every page of a new organization', async () => {
     const defects: string[] = [];
     const { id } = await test.call<{ id: string }>('POST', '/v1/admin/organizations', { name: 'New' });

@@ -53,3 +53,9 @@ export async function body<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
   return data as T;
 }
+
+/** Interval of a query that is read again every `ms` milliseconds. A failed first read waits for its retry button. */
+export const pollEvery =
+  (ms: number) =>
+  ({ state }: { state: { data: unknown } }): number | false =>
+    state.data === undefined ? false : ms;

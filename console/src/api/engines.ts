@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { api, body } from './client.ts';
+import { api, body, pollEvery } from './client.ts';
 import type { paths } from './schema.d.ts';
 
 /** An engine of the service. */
@@ -14,6 +14,6 @@ export function useEngines() {
   return useQuery({
     queryKey: ENGINES_KEY,
     queryFn: () => body(api.GET('/v1/admin/engines')),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: pollEvery(REFRESH_MS),
   });
 }

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, body } from './client.ts';
+import { api, body, pollEvery } from './client.ts';
 import type { paths } from './schema.d.ts';
 import { useSession } from './session.ts';
 
@@ -27,7 +27,7 @@ export function useSummary(
   return useQuery({
     queryKey: ['usage-summary', isInstance ? 'all' : organization.id, period, model],
     queryFn: () => body(api.GET('/v1/usage/summary', { params: { query } })),
-    refetchInterval: REFRESH_MS[period],
+    refetchInterval: pollEvery(REFRESH_MS[period]),
     placeholderData: keepPreviousData,
   });
 }

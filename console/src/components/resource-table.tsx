@@ -1,6 +1,7 @@
 import { Button, Center, Stack } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { pollEvery } from '../api/client.ts';
 import { useMessages } from '../messages/index.tsx';
 import { type Column, DataTable } from './data-table.tsx';
 import { EmptyState, ErrorState, LoadingState } from './states.tsx';
@@ -47,7 +48,7 @@ export function ResourceTable<T>({
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.has_more ? (page.last_id ?? undefined) : undefined),
-    refetchInterval: refreshMs ?? false,
+    refetchInterval: refreshMs === undefined ? false : pollEvery(refreshMs),
   });
   if (query.isPending) return <LoadingState />;
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;

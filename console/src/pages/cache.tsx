@@ -1,7 +1,7 @@
 import { Group, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { api, body } from '../api/client.ts';
+import { api, body, pollEvery } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { toPeriod } from '../api/summary.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
@@ -32,7 +32,11 @@ export function CachePage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const queryKey = ['cache'];
-  const stats = useQuery({ queryKey, queryFn: () => body(api.GET('/v1/admin/cache/stats')), refetchInterval: 5_000 });
+  const stats = useQuery({
+    queryKey,
+    queryFn: () => body(api.GET('/v1/admin/cache/stats')),
+    refetchInterval: pollEvery(5_000),
+  });
   if (stats.data === undefined) {
     return (
       <Page title={cache.title}>

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
+import { api, body, pollEvery } from '../api/client.ts';
 import { ENGINES_KEY, useEngines } from '../api/engines.ts';
 import type { paths } from '../api/schema.d.ts';
 import { DataTable } from '../components/data-table.tsx';
@@ -25,7 +25,7 @@ export function BoundModels({ search }: { search: string }) {
   const query = useQuery({
     queryKey: MODELS_KEY,
     queryFn: () => body(api.GET('/v1/admin/models')),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: pollEvery(REFRESH_MS),
   });
   if (query.isPending) return <LoadingState />;
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;

@@ -1,7 +1,7 @@
 import { Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
 import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
+import { api, body, pollEvery } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { DataTable } from '../components/data-table.tsx';
@@ -31,7 +31,7 @@ export function ModelFilesPanel({ search }: { search: string }) {
         await queryClient.invalidateQueries({ queryKey: FILES_KEY });
       return list;
     },
-    refetchInterval: PROGRESS_MS,
+    refetchInterval: pollEvery(PROGRESS_MS),
   });
   const start = useMutation({
     mutationFn: (source: string) => api.POST('/v1/admin/model-pulls', { body: { source } }),

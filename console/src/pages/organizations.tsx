@@ -156,7 +156,7 @@ function CreditsDialog({ organization, onClose }: { organization: Organization; 
     >
       <Stack>
         {credits.isPending && <LoadingState />}
-        {credits.isError && <ErrorState error={credits.error} />}
+        {credits.isError && <ErrorState error={credits.error} onRetry={() => void credits.refetch()} />}
         {credits.isSuccess && (
           <Group justify="space-between">
             <Text size="xl" fw={650}>

@@ -1,5 +1,6 @@
 import { Button, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useSession } from '../api/session.ts';
 import { CopyText } from '../components/copy-text.tsx';
 import { Page } from '../components/page.tsx';
 import { useMessages } from '../messages/index.tsx';
@@ -7,10 +8,16 @@ import { useMessages } from '../messages/index.tsx';
 /** Three steps to a first answer. */
 export function StartPage() {
   const { start } = useMessages();
+  const { scopes } = useSession();
   const steps = [
     { title: start.step1, text: start.step1Text, to: '/knowledge-bases', action: start.openKnowledgeBases },
     { title: start.step2, text: start.step2Text, to: '/playground', action: start.openPlayground },
-    { title: start.step3, text: start.step3Text, to: '/keys', action: start.createKey },
+    {
+      title: start.step3,
+      text: start.step3Text,
+      to: '/keys',
+      action: scopes.includes('keys') ? start.createKey : null,
+    },
   ] as const;
   return (
     <Page title={start.title} intro={start.intro}>
@@ -27,9 +34,11 @@ export function StartPage() {
                 </Title>
                 <Text mt="xs">{text}</Text>
               </div>
-              <Button component={Link} to={to} variant={index === 0 ? 'filled' : 'default'}>
-                {action}
-              </Button>
+              {action !== null && (
+                <Button component={Link} to={to} variant={index === 0 ? 'filled' : 'default'}>
+                  {action}
+                </Button>
+              )}
             </Stack>
           </Card>
         ))}
