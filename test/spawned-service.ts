@@ -232,6 +232,17 @@ function listChildren(pid: number): number[] {
     .map(([child]) => Number(child));
 }
 
+/** Kills processes by SIGKILL. Each may have ended already, because another one was killed. */
+export function killProcesses(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
 /** Whether a process runs. Zombies count as exited. */
 export function isRunning(pid: number): boolean {
   try {

@@ -26,7 +26,7 @@ import { findRuntime, programPath } from '../../src/db/embedded/runtime.ts';
 import { chooseServer, readUserContext } from '../../src/db/embedded/server-user.ts';
 import { serverArguments } from '../../src/db/embedded/settings.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { until } from '../spawned-service.ts';
+import { killProcesses, until } from '../spawned-service.ts';
 import { IS_SHORT, scaled } from './scale.ts';
 
 const WRITER = fileURLToPath(new URL('../fixtures/embedded-writer.ts', import.meta.url));
@@ -224,13 +224,7 @@ describe('SIGKILL', { skip: !IS_LINUX }, () => {
       await delay(Math.random() * 200);
       const pids = serverProcesses(folder);
       assert.ok(pids.length >= 5, String(pids));
-      for (const pid of [writer.child.pid as number, ...pids]) {
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // The backend has exited meanwhile.
-        }
-      }
+      killProcesses([writer.child.pid as number, ...pids]);
       await writer.exited;
       all.push(...acknowledged(writer));
     }
@@ -268,7 +262,7 @@ describe('SIGKILL', { skip: !IS_LINUX }, () => {
     const writer = await ready(start(folder, 'write'));
     await until(() => acknowledged(writer).length > 10);
     const { pid: postmaster } = (await readPidFile(folder)) as { pid: number };
-    for (const pid of serverProcesses(folder)) if (pid !== postmaster) process.kill(pid, 'SIGKILL');
+    killProcesses(serverProcesses(folder).filter((pid) => pid !== postmaster));
     const count = acknowledged(writer).length;
     await until(() => acknowledged(writer).length > count + 20);
     assert.equal((await readPidFile(folder))?.pid, postmaster);

@@ -14,6 +14,7 @@ import {
 import { createLogger } from '../../src/lib/logger.ts';
 import { CHROMIUM_PATH, processesWith, SKIP_WITHOUT_CHROMIUM } from '../fixtures/chromium.ts';
 import { html, type SiteServer, startSite } from '../fixtures/site-server.ts';
+import { killProcesses } from '../spawned-service.ts';
 import { useSync } from '../sync.ts';
 
 /** Time for processes to end on a busy machine. */
@@ -215,7 +216,7 @@ describe('PageRenderer', { skip: SKIP_WITHOUT_CHROMIUM }, () => {
       'let i = 0; const t = setInterval(() => { if (i++ > 20) clearInterval(t); else fetch("/x").catch(() => {}); document.body.textContent = "tick " + i; }, 100)',
     );
     await new Promise((resolve) => setTimeout(resolve, 700));
-    for (const pid of processesWith(profile)) process.kill(pid, 'SIGKILL');
+    killProcesses(processesWith(profile));
     assert.match((await rendering).html, /tick/);
   });
 

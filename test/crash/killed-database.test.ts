@@ -6,7 +6,14 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { readPidFile, servesFolder } from '../../src/db/embedded/postmaster.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
-import { newDataDir, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
+import {
+  killProcesses,
+  newDataDir,
+  type Service,
+  startService,
+  until,
+  useEmbeddedDatabases,
+} from '../spawned-service.ts';
 import { chat, chatBody, type ReceivedResponse, readUsageRows } from './load.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
@@ -98,13 +105,7 @@ describe('SIGKILL of the embedded database', { skip: process.platform !== 'linux
         .map(Number)
         .filter((pid) => pid > 0 && servesFolder(pid, folder));
       assert.ok(pids.length > 1);
-      for (const pid of [service.pid, ...pids]) {
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // A backend that has ended.
-        }
-      }
+      killProcesses([service.pid, ...pids]);
       assert.equal((await service.ended).signal, 'SIGKILL');
       await load.stop();
       acknowledged.push(...load.responses.filter(isAcknowledged));
