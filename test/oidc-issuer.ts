@@ -16,6 +16,8 @@ export interface OidcIssuer {
   url: string;
   /** Claims of the person who signs in next. */
   person: Record<string, unknown>;
+  /** Claims that only the userinfo endpoint has. */
+  profile: Record<string, unknown>;
   defect: Defect;
   /** Redirect URIs of all sign-ins. */
   redirectUris: string[];
@@ -24,7 +26,9 @@ export interface OidcIssuer {
 
 interface Grant {
   nonce: string;
+  /** By PKCE: the hash of the verifier with the method `S256`, otherwise the verifier. */
   challenge: string;
+  method: string;
   redirectUri: string;
 }
 
@@ -39,6 +43,7 @@ export async function startOidcIssuer(host = '127.0.0.1'): Promise<OidcIssuer> {
   const issuer: OidcIssuer = {
     url,
     person: { sub: 'person-1' },
+    profile: {},
     defect: null,
     redirectUris: [],
     close: async () => {
@@ -71,6 +76,7 @@ function createEndpoints(issuer: OidcIssuer): Record<string, Endpoint> {
       issuer: url,
       authorization_endpoint: `${url}/authorize`,
       token_endpoint: `${url}/token`,
+      userinfo_endpoint: `${url}/userinfo`,
       jwks_uri: `${url}/jwks`,
       response_types_supported: ['code'],
       subject_types_supported: ['public'],
@@ -81,17 +87,24 @@ function createEndpoints(issuer: OidcIssuer): Record<string, Endpoint> {
       const read = (name: string) => query.get(name) ?? '';
       const code = `code-${issuer.redirectUris.length}`;
       const redirectUri = read('redirect_uri');
-      grants.set(code, { nonce: read('nonce'), challenge: read('code_challenge'), redirectUri });
+      grants.set(code, {
+        nonce: read('nonce'),
+        challenge: read('code_challenge'),
+        method: read('code_challenge_method'),
+        redirectUri,
+      });
       issuer.redirectUris.push(redirectUri);
       const answer = issuer.defect === 'denied' ? { error: 'access_denied' } : { code };
       return { location: `${redirectUri}?${new URLSearchParams({ ...answer, state: read('state') })}` };
     },
+    '/userinfo': () => ({ sub: issuer.person['sub'], ...issuer.profile }),
     '/token': async (request) => {
       const body = new URLSearchParams(await text(request));
       const code = body.get('code') ?? '';
       const grant = grants.get(code);
       grants.delete(code);
-      const challenge = hash('sha256', body.get('code_verifier') ?? '', 'base64url');
+      const verifier = body.get('code_verifier') ?? '';
+      const challenge = grant?.method === 'S256' ? hash('sha256', verifier, 'base64url') : verifier;
       const isClient = body.get('client_id') === OIDC_CLIENT.id && body.get('client_secret') === OIDC_CLIENT.secret;
       const isGranted = grant?.challenge === challenge && grant.redirectUri === body.get('redirect_uri');
       if (grant === undefined || !isGranted || !isClient) return { error: 'invalid_grant' };

@@ -8,6 +8,7 @@ import { DEFAULT_ORGANIZATION, type UserRole } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { parseGroupRoles } from '../lib/parse-group-roles.ts';
 import { addInvitation } from './invitations.ts';
+import { readTransaction } from './oidc-cookie.ts';
 import { hasAllowedDomain, readIdentity, roleOfIdentity } from './oidc-identity.ts';
 import { createOidcProvider } from './oidc-provider.ts';
 import { OidcSignIn, Session, SignInOptions } from './schema.ts';
@@ -18,6 +19,7 @@ const SETTINGS = {
   oidcClientId: OIDC_CLIENT.id,
   oidcClientSecret: OIDC_CLIENT.secret,
   oidcName: 'Acme ID',
+  oidcOrganization: DEFAULT_ORGANIZATION,
   oidcDefaultRole: 'developer',
   oidcAllowedDomains: null,
   oidcRoles: null,
@@ -40,6 +42,7 @@ function arrive(claims: object = {}): Record<string, unknown> {
 
 beforeEach(() => {
   issuer.defect = null;
+  issuer.profile = {};
   configure(SETTINGS);
   arrive();
 });
@@ -171,10 +174,28 @@ describe('sign-in through an OpenID Connect issuer', () => {
     assert.equal((await comeBack(callback, cookie)).error, 'issuer_unavailable');
   });
 
-  it('responds with 503 while an issuer that was never reached does not answer', async () => {
+  it('responds with 503 while an issuer that was never reached does not answer, and works when it does', async () => {
     const { oidcClientId, oidcClientSecret } = SETTINGS;
-    const provider = createOidcProvider('http://127.0.0.1:9', { oidcClientId, oidcClientSecret, proxy: null });
-    await assert.rejects(provider.authorize('http://127.0.0.1/callback'), { status: 503, code: 'engine_unavailable' });
+    const provider = createOidcProvider(issuer.url, { oidcClientId, oidcClientSecret, proxy: null });
+    const redirectUri = 'http://127.0.0.1/callback';
+    issuer.defect = 'down';
+    await assert.rejects(provider.authorize(redirectUri), { status: 503, code: 'engine_unavailable' });
+    issuer.defect = null;
+    assert.match((await provider.authorize(redirectUri)).url, /code_challenge_method=S256/);
+  });
+
+  it('asks the userinfo endpoint for an email that the ID token does not have', async () => {
+    issuer.person = { sub: 'without-email', name: 'Of the token' };
+    issuer.profile = { email: 'profile@example.com', email_verified: true, name: 'Of the profile' };
+    const { user } = await sessionOf((await signIn()).session);
+    assert.deepEqual([user.email, user.name], ['profile@example.com', 'Of the token']);
+  });
+
+  it('rejects a callback after ten minutes', async () => {
+    const { cookie } = await goToIssuer();
+    const seconds = (count: number) => readTransaction(api.deps.secrets, { cookie }, Date.now() + 1000 * count);
+    assert.notEqual(seconds(590), null);
+    assert.equal(seconds(601), null);
   });
 
   it('rejects the callback of another browser, a changed state, and a second use', async () => {
@@ -300,6 +321,13 @@ describe('people of the issuer', () => {
     assert.equal(await roleWith(['staff', 'admins']), 'owner');
     assert.equal(await roleWith('staff'), 'developer');
     assert.equal(await roleWith([]), 'no_role');
+    await organizationId('with one owner');
+    configure({ oidcOrganization: 'with one owner' });
+    arrive();
+    assert.equal(await roleWith('admins'), 'owner');
+    assert.equal(await roleWith('staff'), 'owner', 'the last owner stays');
+    await api.db.execute('update users set is_operator = true');
+    assert.equal(await roleWith([]), 'owner', 'groups change no operator');
   });
 });
 
