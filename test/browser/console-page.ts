@@ -116,7 +116,7 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
 export async function inspectPage(page: Page): Promise<string[]> {
   const found: string[] = [];
   const check = async (layout: string) => {
-    // Transitions begin with the next frame; in their middle, contrasts are low.
+    // Transitions start in the next frame. Contrast is low while they run.
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
     while ((await page.evaluate(RUNNING_TRANSITIONS)) !== 0) await page.waitForTimeout(20);
     found.push(...(await accessibilityViolations(page)).map((violation) => `${layout}: ${violation}`));
@@ -134,6 +134,6 @@ export async function inspectPage(page: Page): Promise<string[]> {
   return found;
 }
 
-/** The number of transitions that will end: the indicator of loading turns for ever. */
+/** Counts the transitions with an end. The loading indicator has none. */
 const RUNNING_TRANSITIONS =
   'document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).length';

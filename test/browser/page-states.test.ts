@@ -9,11 +9,11 @@ import {
   startConsole,
 } from './console-page.ts';
 
-/** Pages that show the same without an answer of the API. */
+/** Pages that send no requests of their own. */
 const STATIC = new Set(['/', '/settings']);
 /** The playground can be used while it loads its lists of models and knowledge bases. */
 const PLAYGROUND = '/playground';
-/** Requests that the frame of every page needs. */
+/** Requests of the layout around every page. */
 const FRAME = /\/v1\/session(\/provider)?$/;
 const MESSAGE = 'The scripted request failed.';
 

@@ -18,11 +18,11 @@ export function listChosenFiles(files: Iterable<File>): ChosenFile[] {
 }
 
 /**
- * Returns dropped files, and those of dropped folders without the hidden ones. Stops after more than `MAX_FOLDER_FILES` files of folders.
- * Call it in the handler of the event. Throws a `DOMException` for what cannot be read.
+ * Reads the dropped files and folders. Skips hidden files in folders, and stops reading a folder after `MAX_FOLDER_FILES` + 1 files. Must be
+ * called in the event handler. Throws a `DOMException` when an entry cannot be read.
  */
 export async function readDroppedFiles(transfer: DataTransfer): Promise<ChosenFile[]> {
-  // The items are only available until the handler returns. Items that are no files have no entry.
+  // The browser clears the items when the handler returns. An item without a file, such as text, has no entry.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const found: ChosenFile[] = [];
   for (const entry of entries) await collectFiles(entry, '', found);

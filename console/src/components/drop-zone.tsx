@@ -7,7 +7,7 @@ import { describe } from './states.tsx';
 
 interface DropZoneProps {
   hint: string;
-  /** What is accepted, in a second line. */
+  /** A second line, such as the accepted file types. */
   details?: string | undefined;
   choose: string;
   /** Label of the button that chooses a folder; without it, folders are not read. */

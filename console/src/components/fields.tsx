@@ -73,7 +73,7 @@ function isObjectOrEmpty(text: string): boolean {
   }
 }
 
-/** Why the browser finds an input invalid, in the language of the console. */
+/** Translates the validation error of the browser. */
 function describeInvalid(input: HTMLInputElement, common: Messages['common']): string {
   const { validity, minLength, validationMessage } = input;
   if (validity.valueMissing) return input.type === 'checkbox' ? common.chooseOne : common.fillIn;
@@ -90,7 +90,7 @@ export const MultiSelectField = withFieldError<MultiSelectProps>(MultiSelect);
 export const AutocompleteField = withFieldError(Autocomplete);
 export const TagsField = withFieldError((props: TagsInputProps) => {
   const [text, setText] = useState('');
-  // Hidden by the first letter: a text becomes a value when the pointer presses a button, which must not move then.
+  // The error disappears while the user types. Otherwise it would disappear on mouse-down and move the clicked button.
   const error = text === '' ? props.error : undefined;
   return <TagsInput {...props} error={error} searchValue={text} onSearchChange={setText} />;
 });

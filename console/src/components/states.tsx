@@ -59,12 +59,12 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
 
 type QueryState = Pick<UseQueryResult, 'isError' | 'error' | 'refetch'>;
 
-/** The error of a query, with a retry; nothing while it has none. */
+/** Shows the error of a failed query with a retry button. */
 export function QueryError({ query }: { query: QueryState }) {
   return query.isError ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : null;
 }
 
-/** The first error of queries without data; without an error, that they load. */
+/** Shows the first error of queries without data, or a loading indicator. */
 export function UnfinishedQueries({ queries }: { queries: readonly QueryState[] }) {
   const failed = queries.find(({ isError }) => isError);
   return failed === undefined ? <LoadingState /> : <QueryError query={failed} />;

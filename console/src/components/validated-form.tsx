@@ -3,7 +3,7 @@ import { createContext, type FormEvent, type ReactNode, use, useEffect, useRef }
 /** The error of a request. `param`: dotted path of the field to blame, if any. */
 export type FormFailure = Error & { param?: string | null };
 
-/** What sends a form: a mutation without variables. */
+/** The mutation that sends a form. It has no variables. */
 export interface FormMutation {
   mutate(variables: undefined, options: { onSettled(): void }): void;
   isPending: boolean;

@@ -72,7 +72,7 @@ export function Shell() {
 
 const isBelow = (path: string, to: string): boolean => (to === '/' ? path === '/' : `${path}/`.startsWith(`${to}/`));
 
-/** The page of the path, or that the role may not see it. */
+/** Shows the page of a path, or a message when the role has no access. */
 function PermittedPage({ path }: { path: string }) {
   const { nav, common } = useMessages();
   const { scopes } = useSession();

@@ -1,7 +1,8 @@
 import { Anchor, Group, Select, Stack, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
+import { useDataSources } from '../api/data-sources.ts';
 import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
 import { useFormat } from '../components/format.ts';
@@ -68,15 +69,7 @@ export function Documents({ kbId, filter, onFilter }: DocumentsProps) {
 
 function DocumentFilters({ kbId, filter, onFilter }: DocumentsProps) {
   const { kb, common } = useMessages();
-  const sources = useQuery({
-    queryKey: ['data-sources', kbId, 'options'],
-    queryFn: () =>
-      body(
-        api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
-          params: { path: { kb_id: kbId }, query: { limit: 100 } },
-        }),
-      ),
-  });
+  const sources = useDataSources(kbId);
   const change = (changes: { [key in keyof Filter]: Filter[key] | undefined }) =>
     onFilter({ ...filter, ...changes } as Filter);
   return (

@@ -40,7 +40,7 @@ function reduce(uploads: readonly FileUpload[], action: Action): FileUpload[] {
 
 /** Uploads of a knowledge base. */
 export interface Uploads {
-  /** The last ones first. */
+  /** Newest first. */
   files: readonly FileUpload[];
   /** Whether files still wait or are sent. */
   isBusy: boolean;
@@ -50,7 +50,7 @@ export interface Uploads {
   actions: UploadActions;
 }
 
-/** What the list of uploads can do. */
+/** Actions of the list of uploads. */
 export interface UploadActions {
   add(chosen: readonly ChosenFile[]): Promise<void>;
   retry(upload: FileUpload): void;

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useDataSources } from '../api/data-sources.ts';
 import { isFinished, type LiveJobs, useJobEvents } from '../api/job-events.ts';
 import { useMayWrite } from '../api/session.ts';
 import { ConfirmButton } from '../components/confirm.tsx';
@@ -36,7 +37,7 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const live = useJobEvents(kbId);
-  // Here, so that a change of the tab keeps the list.
+  // Kept in the page component, because the tab is unmounted when the user switches tabs.
   const uploads = useUploads(kbId);
   const [isEditing, setEditing] = useState(false);
   const base = useQuery({
@@ -143,15 +144,7 @@ function RunningJobs({ live }: { live: LiveJobs }) {
 /** The data sources that go with the knowledge base, in the dialog that deletes it. */
 function DeletedSources({ kbId }: { kbId: string }) {
   const { kb } = useMessages();
-  const sources = useQuery({
-    queryKey: ['data-sources', kbId, 'names'],
-    queryFn: () =>
-      body(
-        api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
-          params: { path: { kb_id: kbId }, query: { limit: 100 } },
-        }),
-      ),
-  });
+  const sources = useDataSources(kbId);
   const names = sources.data?.data.map(({ name, type }) => `${name} (${type})`) ?? [];
   if (names.length === 0) return null;
   return (

@@ -7,7 +7,7 @@ export function useUploadTexts() {
   const { files } = useMessages();
   const format = useFormat();
   return {
-    /** What may be uploaded for a purpose. */
+    /** The accepted file types and the size limit of a purpose. */
     limits: ({ max_bytes: maxBytes, extensions }: UploadLimits, purpose: string) =>
       fill(files.limits, { extensions: (extensions[purpose] ?? []).join(', '), limit: format.bytes(maxBytes) }),
     /** Why a file was not uploaded. */
