@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { openTestDatabase } from '../../test/database.ts';
+import { until } from '../../test/spawned-service.ts';
+import { SCARCE_CREDITS } from '../../test/support/awkward.ts';
 import { addKey } from '../accounts/add-key.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
@@ -120,6 +122,44 @@ describe('CreditReservations', () => {
     await testProcess.settle(0, 5);
     assert.equal(await balanceOf(call), 95);
     assert.equal((await testProcess.reserve(call, exactly(65)))?.grantedMicros, 65);
+  });
+
+  for (const { name, balance, budget, granted } of SCARCE_CREDITS) {
+    it(`grants what ${name} leaves of a call, and holds no more of balance and budget`, async () => {
+      const limit = budget === null ? null : ({ period: 'total', limitMicros: budget, softLimitMicros: null } as const);
+      const call = await newCall(balance, limit);
+      const ofOtherKey = { ...call, caller: serviceCaller(call.caller.organizationId, newId('apiKey')) };
+      const testProcess = new TestProcess(db);
+      const free = async (each: Call, micros: number) => {
+        assert.equal(await testProcess.reserve(each, exactly(micros + 1)), null);
+        assert.equal((await testProcess.reserve(each, exactly(micros)))?.grantedMicros, micros);
+      };
+      const reservation = await testProcess.reserve(call, { minMicros: 10, maxMicros: 100 });
+      assert.equal(reservation?.grantedMicros ?? null, granted);
+      const held = granted ?? 0;
+      if (granted !== null) await testProcess.settle(0, held);
+      if (balance !== null && balance > held) await free(ofOtherKey, balance - held);
+      if (budget === null || budget === held) return;
+      await setBalance(db.sql, call.caller.organizationId, null, BY);
+      testProcess.credits.evictLimits(call.caller.organizationId);
+      await free(call, budget - held);
+    });
+  }
+
+  it('learns in every process that a balance is limited now, and that it is unlimited again', async (t) => {
+    const call = await newCall(null);
+    // The clock stands still, so that no cached limit expires.
+    const testProcess = new TestProcess(db, () => 0);
+    await testProcess.credits.start();
+    t.after(() => testProcess.credits.stop());
+    // The first connection evicts all limits; afterwards, only a notification does.
+    await new Promise<void>((onGap) => db.listen('quire_api_keys', { onNotification: () => {}, onGap }));
+    const isLimited = async () => (await testProcess.credits.reserve(call, () => exactly(1))) !== null;
+    assert.equal(await isLimited(), false);
+    await setBalance(db.sql, call.caller.organizationId, 100, BY);
+    await until(isLimited);
+    await setBalance(db.sql, call.caller.organizationId, null, BY);
+    await until(async () => !(await isLimited()));
   });
 
   it('leases no more than the balance to processes that ask at the same time', async () => {

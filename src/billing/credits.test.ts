@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
+import { AWKWARD_DAYS } from '../../test/support/awkward.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
@@ -71,12 +72,16 @@ describe('credits', () => {
     assert.deepEqual(await readBalance(db.sql, id), { balanceMicros: 59, reservedMicros: 0 });
   });
 
+  it('the period of a budget is the UTC day or month, to the millisecond', () => {
+    const periods = (at: number) => (['day', 'month', 'total'] as const).map((period) => budgetPeriod({ period }, at));
+    for (const { start, end, day, month, dayBefore, monthBefore } of AWKWARD_DAYS) {
+      for (const at of [start, start + 3_600_000, end - 1]) assert.deepEqual(periods(at), [day, month, 'total']);
+      assert.deepEqual(periods(start - 1), [dayBefore, monthBefore, 'total']);
+    }
+  });
+
   it('adds up the spend of a key from daily sums and records, by the period of its budget', async () => {
     const now = Date.UTC(2026, 2, 10, 12);
-    assert.deepEqual(
-      (['day', 'month', 'total'] as const).map((period) => budgetPeriod({ period }, now)),
-      ['2026-03-10', '2026-03', 'total'],
-    );
     const shared = { organizationId: 'org_1', keyId: 'key_1', endpoint: '/v1/embeddings', model: 'm' };
     const counts = { promptTokens: 1, cachedTokens: 0, completionTokens: 0 };
     const insert = (at: number, costMicros: number) =>

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
+import { AWKWARD_DAYS, EARLY_HOURS } from '../../test/support/awkward.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import { newId } from '../lib/ids.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
@@ -10,7 +11,7 @@ import { usageCsv } from './read-usage.ts';
 import { rollUpUsage } from './roll-up-usage.ts';
 import { UsagePage, UsageSummary } from './schema.ts';
 import { usageDaily, usageRecords } from './tables.ts';
-import { DAY_MS, firstIdAt, insertDay } from './usage-store.ts';
+import { DAY_MS, firstIdAt, insertDay, rolledUpUntil } from './usage-store.ts';
 
 /** 2026-03-10T00:00:00Z. */
 const DAY = Date.UTC(2026, 2, 10);
@@ -272,35 +273,47 @@ describe('GET /v1/usage', () => {
     assert.ok(json.data[0].cost_micros >= 112);
   });
 
-  it('gives the same sums after days were rolled up and their records deleted', async () => {
-    const { organization, key } = await newOrganization();
-    const first = DAY + 20 * DAY_MS;
-    for (let day = 0; day < 4; day += 1) {
-      await record(organization, first + day * DAY_MS, { model: 'a' });
-      await record(organization, first + (day + 1) * DAY_MS - 1, { model: 'b' });
-    }
-    const query = `${range(first, first + 4 * DAY_MS)}&group_by=model,key,route`;
-    const before = (await read(query, key)).json.data;
-    assert.equal(before.length, 8);
-    const deps = { ...api.deps, config: { ...api.deps.config, usageRetentionDays: 1 } };
-    // Half an hour into the last day: the day before has just ended, and is not added up yet.
-    const run = (now: number) => rollUpUsage({ ...deps, now: () => now });
-    await run(first + 3 * DAY_MS + 1_800_000);
-    const ofOrganization = eq(usageRecords.organizationId, organization);
-    const left = async () => api.db.sql.$count(usageRecords, ofOrganization);
-    assert.deepEqual((await read(query, key)).json.data, before);
-    assert.equal(await left(), 4);
-    await Promise.all([run(first + 3 * DAY_MS + 2 * HOUR_MS), run(first + 3 * DAY_MS + 2 * HOUR_MS)]);
-    assert.deepEqual((await read(query, key)).json.data, before);
-    assert.equal(await left(), 4);
-    await insertDay(api.db.sql, first + 2 * DAY_MS);
-    assert.deepEqual((await read(query, key)).json.data, before, 'a day is added once');
-    await run(first + 10 * DAY_MS);
-    assert.deepEqual((await read(query, key)).json.data, before);
-    assert.equal(await left(), 0);
-    const rows = await api.db.sql.select().from(usageDaily).where(eq(usageDaily.organizationId, organization));
-    assert.equal(rows.length, 8);
-  });
+  for (const [index, { day, start }] of AWKWARD_DAYS.entries()) {
+    it(`gives the same sums after the days before ${day} were rolled up and their records deleted`, async (t) => {
+      const deleteAll = () =>
+        api.db.execute('delete from usage_rollups; delete from usage_daily; delete from usage_records');
+      await deleteAll();
+      t.after(deleteAll);
+      const { organization, key } = await newOrganization();
+      const first = start - 3 * DAY_MS;
+      for (let at = first; at <= start; at += DAY_MS) {
+        await record(organization, at, { model: 'a' });
+        await record(organization, at + DAY_MS - 1, { model: 'b' });
+      }
+      const query = `${range(first, start + DAY_MS)}&group_by=model,key,route`;
+      const before = (await read(query, key)).json.data;
+      assert.equal(before.length, 8);
+      const deps = { ...api.deps, config: { ...api.deps.config, usageRetentionDays: 1 } };
+      const run = (now: number) => rollUpUsage({ ...deps, now: () => now });
+      const ofOrganization = eq(usageRecords.organizationId, organization);
+      const left = async () => api.db.sql.$count(usageRecords, ofOrganization);
+      const { name, ms, isSettled } = EARLY_HOURS[index % EARLY_HOURS.length]!;
+      await run(start + ms);
+      // A record may be this late: the day before is added up once it cannot come any more.
+      if (!isSettled) await record(organization, start - 1, { model: 'late' });
+      assert.equal(await rolledUpUntil(api.db.sql), isSettled ? start : start - DAY_MS, name);
+      await Promise.all([run(start + 2 * HOUR_MS), run(start + 2 * HOUR_MS)]);
+      const after = (await read(query, key)).json.data;
+      assert.deepEqual(
+        after.filter(({ model }: { model: string }) => model !== 'late'),
+        before,
+      );
+      assert.equal(after.length, isSettled ? 8 : 9, 'the late record counts');
+      assert.equal(await left(), isSettled ? 4 : 5);
+      await insertDay(api.db.sql, start - DAY_MS);
+      assert.deepEqual((await read(query, key)).json.data, after, 'a day is added once');
+      await run(start + 10 * DAY_MS);
+      assert.deepEqual((await read(query, key)).json.data, after);
+      assert.equal(await left(), 0);
+      const rows = await api.db.sql.select().from(usageDaily).where(eq(usageDaily.organizationId, organization));
+      assert.equal(rows.length, after.length);
+    });
+  }
 
   it('GET /v1/usage/summary has totals, percentiles, errors and cache hits by time and by model', async () => {
     const { organization, key } = await newOrganization();

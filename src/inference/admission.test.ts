@@ -9,6 +9,7 @@ import { ApiError } from '../errors.ts';
 import { type Call, serviceCaller } from '../lib/caller.ts';
 import { PASS_ALL } from '../lib/screen.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
+import { NO_GENERATION } from '../models/catalogue.ts';
 import { type Admission, admit } from './admission.ts';
 import type { CallKind } from './call-kinds.ts';
 import { textBounds } from './cost-bounds.ts';
@@ -23,10 +24,16 @@ const call: Call = {
   priority: 'batch',
 };
 
-const unbound = (id: string): ServedModel => ({ ...servedModel(scriptedEngine()), id, engine: null });
+const unbound = (id: string): ServedModel => ({
+  ...servedModel(scriptedEngine()),
+  id,
+  capabilities: NO_GENERATION,
+  engine: null,
+});
 const chat = { ...servedModel(scriptedEngine()), id: 'chat-model' };
 const models = new ModelRegistry([
   chat,
+  { ...chat, id: 'other-chat' },
   unbound('embed-large-en-v1.5'),
   unbound('reranker-v2-m3'),
   unbound('moderation-v1'),
@@ -52,6 +59,18 @@ function failure(kind: CallKind, model?: string, limitedTo: readonly string[] | 
   return null;
 }
 
+/** The models that a key limited to some is told of. Null: not limited. */
+function suggestions(kind: CallKind, limitedTo: readonly string[] | null): string {
+  const caller = { ...call.caller, models: limitedTo && new Set(limitedTo) };
+  const model = kind === 'chat' ? 'moderation-v1' : 'chat-model';
+  try {
+    admit({ models }, { ...call, caller }, { kind, model });
+  } catch (error) {
+    return /; (.*)\.$/.exec(String(error))?.[1] ?? '';
+  }
+  return '';
+}
+
 describe('admit', () => {
   const others = ['embedding', 'rerank', 'moderation'] as const;
 
@@ -60,6 +79,20 @@ describe('admit', () => {
       assert.deepEqual(failure(kind, 'no-such-model'), [404, 'model_not_found', 'field'], kind);
     }
     for (const kind of others) assert.deepEqual(failure(kind, 'chat-model'), [404, 'model_not_found', 'field'], kind);
+  });
+
+  it('suggests only models that do the task and that the key may use', () => {
+    const none = 'no model does at present';
+    const cases: [CallKind, readonly string[] | null, string][] = [
+      ['chat', null, 'these do: chat-model, other-chat'],
+      ['chat', ['other-chat', 'moderation-v1'], 'these do: other-chat'],
+      ['chat', ['moderation-v1'], none],
+      ['chat', [], none],
+      ['embedding', null, 'these do: embed-large-en-v1.5'],
+      ['embedding', ['chat-model'], none],
+    ];
+    for (const [kind, limitedTo, told] of cases)
+      assert.equal(suggestions(kind, limitedTo), told, `${kind} ${limitedTo}`);
   });
 
   it('503 while the default model of a kind is not bound, also by its alias', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
+import { CALL_KINDS } from '../../test/support/awkward.ts';
 import type { ChatPrompt } from '../engines/engine.ts';
 import { type Call, serviceCaller } from '../lib/caller.ts';
 import { costBounds, generationBounds, grantedOutputTokens, rerankBounds, textBounds } from './cost-bounds.ts';
@@ -44,20 +45,23 @@ describe('cost bounds of a call', () => {
     assert.equal(bounds(1, 100_000).maxMicros, 4_096 * 2_000);
   });
 
-  it('are half for lines of batches', () => {
-    const bounds = { promptTokens: 10, output: { choices: 1, maxTokens: 10 } };
-    const whole = costBounds(bounds, model, call);
-    const line = costBounds(bounds, model, { ...call, isBatchLine: true });
-    assert.deepEqual([line.minMicros, line.maxMicros], [whole.minMicros / 2, whole.maxMicros / 2]);
-  });
+  for (const { name, isBatchLine, priceShare } of CALL_KINDS) {
+    const priced: Call = { ...call, isBatchLine };
+    const share = (micros: number) => micros * priceShare;
 
-  it('lower the output limit of each choice to what was granted', () => {
-    const bounds = { promptTokens: 10, output: { choices: 2, maxTokens: 10 } };
-    assert.equal(grantedOutputTokens(50_000, bounds, model, call), null);
-    assert.equal(grantedOutputTokens(30_000, bounds, model, call), 5);
-    assert.equal(grantedOutputTokens(29_999, bounds, model, call), 4);
-    assert.equal(grantedOutputTokens(30_000, { promptTokens: 10, output: null }, model, call), null);
-  });
+    it(`are the price of ${name}`, () => {
+      const bounds = { promptTokens: 10, output: { choices: 1, maxTokens: 10 } };
+      assert.deepEqual(costBounds(bounds, model, priced), { minMicros: share(12_000), maxMicros: share(30_000) });
+    });
+
+    it(`lower the output limit of each choice to what was granted ${name}`, () => {
+      const bounds = { promptTokens: 10, output: { choices: 2, maxTokens: 10 } };
+      assert.equal(grantedOutputTokens(share(50_000), bounds, model, priced), null);
+      assert.equal(grantedOutputTokens(share(30_000), bounds, model, priced), 5);
+      assert.equal(grantedOutputTokens(share(30_000) - 1, bounds, model, priced), 4);
+      assert.equal(grantedOutputTokens(share(30_000), { promptTokens: 10, output: null }, model, priced), null);
+    });
+  }
 
   it('count all texts, and the query of a rerank for each document', () => {
     assert.ok(textBounds(['abc', 'de']).promptTokens >= 5);

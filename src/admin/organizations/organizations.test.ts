@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { openUserSession, type SignedIn } from '../../../test/support/open-session.ts';
 import { addKey } from '../../accounts/add-key.ts';
 import { apiKeys } from '../../accounts/tables.ts';
 import { listOf } from '../../db/page.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
+import { hashPassword } from '../../users/password.ts';
 import { DeletedOrganization, Organization } from './schema.ts';
 
 const api = useApi();
@@ -33,14 +35,25 @@ describe('/v1/admin/organizations', () => {
     ]);
   });
 
-  it('limits of an organization bound its keys at once', async () => {
+  it('limits of an organization bound its keys and its sessions at once, and no other organization', async () => {
     const { key, organizationId } = await api.makeKey({ organization: 'bound' });
-    const limit = async () => (await api.send('GET', '/v1/models', { key })).headers.get('x-ratelimit-limit-requests');
-    const before = await limit();
+    const other = await api.makeKey({ organization: 'unbound' });
+    const member = await openUserSession(api, [organizationId, other.organizationId]);
+    const stranger = await openUserSession(api, [other.organizationId]);
+    const read = async () => {
+      const answers = [
+        await api.send('GET', '/v1/models', { key }),
+        await member.send('GET', '/v1/models'),
+        await api.send('GET', '/v1/models', { key: other.key }),
+        await stranger.send('GET', '/v1/models'),
+      ];
+      return answers.map(({ headers }) => headers.get('x-ratelimit-limit-requests'));
+    };
+    const before = await read();
     await api.send('PATCH', `${PATH}/${organizationId}`, { body: { limits } });
-    assert.equal(await limit(), '5');
+    assert.deepEqual(await read(), ['5', '5', ...before.slice(2)]);
     await api.send('PATCH', `${PATH}/${organizationId}`, { body: { limits: null } });
-    assert.equal(await limit(), before);
+    assert.deepEqual(await read(), before);
   });
 
   it('lists organizations in pages, or the one of a name', async () => {
@@ -95,6 +108,33 @@ describe('/v1/admin/organizations', () => {
     assertError(await api.send('POST', '/v1/admin/keys', { body }), 404, 'organization_not_found', 'organization_id');
     assert.deepEqual((await api.send('GET', `${PATH}?name=ending`)).json.data, []);
     assert.equal((await create({ name: 'ending' })).status, 200);
+  });
+
+  it('a deleted organization ends for its members at once: nobody signs in to it, sees it or switches to it', async () => {
+    const [gone, kept] = [
+      (await api.makeKey({ organization: 'a first one' })).organizationId,
+      (await api.makeKey({ organization: 'b second one' })).organizationId,
+    ];
+    const cost = { N: 16, r: 1, p: 1 };
+    const options = { passwordHash: await hashPassword('correct horse', cost) };
+    const [inBoth, inOne] = [
+      await openUserSession(api, [kept, gone], options),
+      await openUserSession(api, [gone], options),
+    ];
+    const signIn = ({ email }: SignedIn) =>
+      api.send('POST', '/v1/session', { key: null, body: { email, password: 'correct horse' } });
+    assert.equal((await signIn(inBoth)).json.organization.id, gone, 'the first by name');
+    await api.send('DELETE', `${PATH}/${gone}`);
+    assert.equal((await signIn(inBoth)).json.organization.id, kept);
+    const { json } = await inBoth.send('GET', '/v1/session');
+    assert.deepEqual(
+      json.organizations.map(({ id }: { id: string }) => id),
+      [kept],
+    );
+    const change = await inBoth.send('PATCH', '/v1/session', { organization_id: gone });
+    assertError(change, 404, 'organization_not_found', 'organization_id');
+    assertError(await inOne.send('GET', '/v1/session'), 401, 'invalid_session');
+    assertError(await signIn(inOne), 401, 'invalid_credentials');
   });
 
   it('deletes neither the default organization nor the one of the calling key, and needs the scope admin', async () => {
