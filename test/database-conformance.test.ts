@@ -34,6 +34,14 @@ describe('the database', () => {
     assert.equal((await selectOrganizations(db.sql, { limit: 10, after: null })).length, 1);
   });
 
+  it('does not migrate, and does not start on, a database that a newer version has migrated', async () => {
+    const table = 'drizzle.__drizzle_migrations';
+    await db.execute(`insert into ${table} (hash, created_at) select 'newer', max(created_at) + 1 from ${table}`);
+    await assert.rejects(db.migrate(), /^OperatorError: The database was migrated by a newer version.*\(1 migrations/);
+    await db.execute(`delete from ${table} where hash = 'newer'`);
+    await db.migrate();
+  });
+
   it('keeps acknowledged writes across reopening', async () => {
     await db.close();
     db = await open();

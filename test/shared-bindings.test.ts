@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createDatabase } from './database.ts';
 import { askText, CAT, CAT_COMPLETION } from './fixtures/cat-model.ts';
+import { createSharedStores } from './shared-stores.ts';
 import { newDataDir, startService, until } from './spawned-service.ts';
 
 /** Creates a data folder with the model `kitty`. */
@@ -15,7 +15,8 @@ function dataDirWithModel(): string {
 }
 
 it('a binding reaches a second service on the same PostgreSQL', async (t) => {
-  const env = { QUIRE_DATABASE_URL: (await createDatabase()).url };
+  const { env, close } = await createSharedStores();
+  t.after(close);
   const services = [];
   for (const dataDir of [dataDirWithModel(), dataDirWithModel()]) {
     const service = await startService({ env, dataDir });

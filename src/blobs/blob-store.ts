@@ -52,6 +52,14 @@ export function newBlobKey(): string {
   return randomBytes(16).toString('hex');
 }
 
+/** First digits of the keys of markers, so that a folder with nothing else counts as empty (`data-folder/stored-data.ts`). */
+const MARKER_PREFIX = '000000000000';
+
+/** Returns the key of a new blob that only identifies its store. */
+export function newMarkerKey(): string {
+  return MARKER_PREFIX + newBlobKey().slice(MARKER_PREFIX.length);
+}
+
 /** Throws unless the string is a key. Keys become parts of paths. */
 export function requireBlobKey(key: string): void {
   if (!KEY.test(key)) throw new Error(`invalid blob key: ${JSON.stringify(key)}`);

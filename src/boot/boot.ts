@@ -25,6 +25,7 @@ import type { ProcessLifecycle } from '../shutdown-order.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { VERSION } from '../version.ts';
 import { openSecrets } from './secrets.ts';
+import { requireOwnStores } from './store-identities.ts';
 import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
 
 /** Interval at which the last uses of keys are stored. */
@@ -57,17 +58,18 @@ export async function boot(
   requireMemory(config, logger);
   const db = await openDatabase(config, logger, lifecycle);
   await db.migrate();
+  const secrets = await openSecrets(config);
+  const blobs = await openBlobs(config, lifecycle);
+  const chunks = await openIndex(config, lifecycle, db);
+  if (role === 'api' && !(await hasAnyApiKey(db.sql)))
+    await requireNoStoredData(config.dataDir, 'the database has no API key');
+  await requireOwnStores({ db, blobs, chunks, secrets, config });
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs(db, logger, lifecycle),
     ModelBindings.start({ config, logger, lifecycle, db }),
   ] as const);
   const models = bindings.registry;
-  const secrets = await openSecrets(config);
-  const blobs = await openBlobs(config, lifecycle);
-  const chunks = await openIndex(config, lifecycle, db);
-  if (role === 'api' && !(await hasAnyApiKey(db.sql)))
-    await requireNoStoredData(config.dataDir, 'the database has no API key');
   const billing = await lifecycle.start(
     'ledger',
     () => openBilling({ db, logger, now: Date.now }),

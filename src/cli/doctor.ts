@@ -37,7 +37,8 @@ async function diagnose(options: { json?: boolean }): Promise<void> {
     if (!isSameService(origin, service?.url ?? null)) return printRemote(options, await diagnoseRemote(origin, apiKey));
   }
   if (!options.json) console.log(describeService(service, dataDir));
-  const report = (await runStateCommand('doctor', {}, { needsModels: true, isReadOnly: true })) as Diagnosis;
+  const needs = { needsModels: true, needsStores: true, isReadOnly: true };
+  const report = (await runStateCommand('doctor', {}, needs)) as Diagnosis;
   printResult(options, { service, data_dir: dataDir, ...report }, () =>
     [
       checkTable(report.checks),

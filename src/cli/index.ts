@@ -6,7 +6,7 @@ import { runStateCommand } from './run-state-command.ts';
 
 const KNOWLEDGE_BASE = ['--kb <name>', 'Name or id of one knowledge base (default: all)'] as const;
 
-const READ_ONLY = { isReadOnly: true };
+const READ_ONLY = { isReadOnly: true, needsStores: true };
 
 interface IndexOptions {
   kb?: string;

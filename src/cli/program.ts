@@ -95,7 +95,7 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     {
       name: 'db',
       summary: 'Migrate the database',
-      load: async () => (await import('./db-migrate.ts')).dbCommand(),
+      load: async () => (await import('./db.ts')).dbCommand(),
     },
   ],
 };

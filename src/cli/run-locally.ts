@@ -1,3 +1,4 @@
+import { requireOwnStores } from '../boot/store-identities.ts';
 import { openBlobs, openDatabase, openIndex } from '../boot/stores.ts';
 import type { Config } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
@@ -14,7 +15,7 @@ import type { StateDeps, StateNeeds } from './state-command.ts';
 /** Opens the database in this process for `run`. Holds the lock of the data folder until `run` ends. */
 export async function runLocally<T>(
   config: Config,
-  { needsModels = false, isReadOnly = false }: StateNeeds,
+  { needsModels = false, needsStores = false, isReadOnly = false }: StateNeeds,
   run: (deps: StateDeps) => Promise<T>,
 ): Promise<T> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
@@ -31,6 +32,7 @@ export async function runLocally<T>(
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
     const chunks = await openIndex(config, lifecycle, db);
+    if (needsStores) await requireOwnStores({ db, blobs, chunks, secrets: null, config });
     const openModels = needsModels ? ModelBindings.start : ModelBindings.open;
     const bindings = await openModels({ config, logger, lifecycle, db });
     const models = bindings.registry;

@@ -16,6 +16,8 @@ export type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => 
 export interface StateNeeds {
   /** Starts the engines too. */
   needsModels?: boolean;
+  /** Reads the blob store or the search index, which must be those that belong to the database. */
+  needsStores?: boolean;
   /** Fails when there is no data folder, and creates none. */
   isReadOnly?: boolean;
 }

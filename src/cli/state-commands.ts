@@ -1,5 +1,6 @@
 import { listEngines } from '../admin/models/list-engines.ts';
 import { secretsWarning } from '../boot/secrets.ts';
+import { forgetStore, type StoreName } from '../boot/store-identities.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { checkHealth, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
@@ -13,6 +14,10 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   ps: listEngines,
   // Opening the database migrates it; a running service has migrated it at its start.
   'db migrate': async () => null,
+  'db forget-store': async (deps, input) => {
+    await forgetStore(deps.db.sql, input['store'] as StoreName);
+    return null;
+  },
   doctor: async (deps) => ({
     checks: await checkHealth(deps),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...modelBackend(model) })),

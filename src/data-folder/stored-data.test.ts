@@ -23,7 +23,7 @@ describe('requireNoStoredData', () => {
     await requireNoStoredData(join(folder, 'none'), 'it is missing');
     write('quire.lock', 'quire.sock', 'blobs/unfinished/0', 'models/a.gguf', 'prefix-cache/m/model.txt');
     mkdirSync(join(folder, 'blobs/ab'));
-    mkdirSync(join(folder, 'index'));
+    write('blobs/00/000000000000c4a1', 'index/marker_01.lance/data');
     await require();
   });
 

@@ -4,8 +4,10 @@ import { OperatorError } from '../lib/operator-error.ts';
 
 /** Subfolder of `blobs/` with incomplete uploads (`blobs/folder-store.ts`). */
 const UNFINISHED = 'unfinished';
-/** Of `index/`: a table of LanceDB. */
-const TABLE = '.lance';
+/** Of `index/`: the LanceDB table of a knowledge base. */
+const TABLE = /^kb_.*\.lance$/;
+/** Prefix of a blob that only identifies the store (`blobs/blob-store.ts`). */
+const MARKER_PREFIX = '000000000000';
 
 /**
  * Throws an `OperatorError` when the data folder contains uploaded files, search indexes or one of `traces`: a new
@@ -20,7 +22,7 @@ export async function requireNoStoredData(
   const entries = await listFolder(dataDir);
   const found = traces.filter((name) => entries.includes(name));
   if (await holdsBlobs(join(dataDir, 'blobs'))) found.push('blobs');
-  if ((await listFolder(join(dataDir, 'index'))).some((name) => name.endsWith(TABLE))) found.push('index');
+  if ((await listFolder(join(dataDir, 'index'))).some((name) => TABLE.test(name))) found.push('index');
   if (found.length === 0) return;
   throw new OperatorError(
     `The data folder ${dataDir} holds data (${found.join(', ')}), but ${problem}. Restore the whole folder from a backup, or set QUIRE_DATABASE_URL if the database is elsewhere. To begin without the data instead, move the folder away or set QUIRE_DATA_DIR to another one.`,
@@ -30,7 +32,8 @@ export async function requireNoStoredData(
 /** The folders of blobs remain when their last blob is deleted. */
 async function holdsBlobs(folder: string): Promise<boolean> {
   for (const name of await listFolder(folder)) {
-    if (name !== UNFINISHED && (await listFolder(join(folder, name))).length > 0) return true;
+    const blobs = name === UNFINISHED ? [] : await listFolder(join(folder, name));
+    if (blobs.some((blob) => !blob.startsWith(MARKER_PREFIX))) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
@@ -143,12 +144,26 @@ async function migrateLocked(pool: Pool): Promise<void> {
   try {
     await connection.query('set statement_timeout = 0');
     await connection.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await requireKnownSchema(connection);
     await migrate(drizzle(connection), { migrationsFolder: MIGRATIONS_FOLDER });
     await connection.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
   } finally {
     // Closes the connection instead of reusing it, which also releases the lock after a failed migration.
     connection.release(true);
   }
+}
+
+/** Throws an `OperatorError` when a newer version has migrated the database: its tables may mean something else than this version reads. */
+async function requireKnownSchema(connection: PoolClient): Promise<void> {
+  const { rows: tables } = await connection.query("select to_regclass('drizzle.__drizzle_migrations') as name");
+  if (tables[0].name === null) return;
+  const newest = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).at(-1)?.folderMillis ?? 0;
+  const applied = 'select count(*)::int as newer from drizzle.__drizzle_migrations where created_at > $1';
+  const { rows } = await connection.query(applied, [newest]);
+  if (rows[0].newer === 0) return;
+  throw new OperatorError(
+    `The database was migrated by a newer version of Quire (${rows[0].newer} migrations that this version does not know). Start that version, or restore the backup that was made before the upgrade.`,
+  );
 }
 
 function closeOnce(close: () => Promise<void>): () => Promise<void> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
 import { requireWritable } from '../lib/writable-folder.ts';
@@ -118,6 +119,18 @@ export class ChunkIndex {
   async check(): Promise<void> {
     await this.#connection.tableNames({ limit: 1 });
     if (this.#folder !== null) await requireWritable(this.#folder);
+  }
+
+  /** Marks this index with a new empty table. Returns its name, by which `hasMark` recognizes the index. */
+  async mark(): Promise<string> {
+    const name = `marker_${randomBytes(16).toString('hex')}`;
+    await this.#connection.createEmptyTable(name, BASE_SCHEMA);
+    return name;
+  }
+
+  /** Whether this is the index that `mark` marked with that name. */
+  hasMark(name: string): Promise<boolean> {
+    return this.#exists(name);
   }
 
   /** Closes the index after all writes have settled. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startServer, type TestServer } from '../fixtures/upstream-server.ts';
+import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { type Service, startService, until } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
 
@@ -17,18 +17,18 @@ const NEVER_ENDS =
   'data: {"id":"a","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
 
 describe('three processes on one database under load', () => {
-  let database: TestDatabase;
+  let shared: SharedStores;
   let upstream: TestServer;
   const services: Service[] = [];
   before(async () => {
-    database = await createDatabase();
+    shared = await createSharedStores();
     upstream = await startServer((request, response) => {
       if (request.method !== 'POST') return void response.end('{"data":[]}');
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(NEVER_ENDS);
     });
     const env = {
-      QUIRE_DATABASE_URL: database.url,
+      ...shared.env,
       QUIRE_UPSTREAM_URL: upstream.baseUrl,
       QUIRE_RATE_LIMITS: `requests=${LIMIT},concurrent=${CONCURRENT}`,
     };
@@ -37,7 +37,7 @@ describe('three processes on one database under load', () => {
   after(async () => {
     await Promise.all(services.map((service) => service.kill()));
     await upstream.close();
-    await database.drop();
+    await shared.close();
   });
 
   const authorization = () => ({ authorization: `Bearer ${services[0]?.key}` });

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { usageRecords } from '../../src/billing/tables.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { assertEveryLineOnce, callBatches, chatLine, createBatchOf, waitForBatch } from '../batches.ts';
-import { createDatabase } from '../database.ts';
-import { startS3Server } from '../fixtures/s3-server.ts';
 import { sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
+import { createSharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startService, startWorker, useEmbeddedDatabases } from '../spawned-service.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
@@ -110,25 +108,18 @@ describe('SIGKILL while a batch runs', () => {
   });
 
   it('a service and two workers: every line once, none billed twice', NO_TIME_LIMIT, async (t) => {
-    const database = await createDatabase({ isMigrated: false });
-    const store = await startS3Server();
+    const shared = await createSharedStores({ isMigrated: false });
     const env = {
-      QUIRE_DATABASE_URL: database.url,
-      QUIRE_BLOBS_URL: store.url('blobs'),
-      QUIRE_INDEX_URL: store.url('index'),
-      QUIRE_SECRETS_KEY: randomBytes(32).toString('hex'),
+      ...shared.env,
       QUIRE_UPSTREAM_URL: upstream.baseUrl,
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
     };
     const starts = [startService, startWorker, startWorker];
     const processes = await Promise.all(starts.map((start) => start({ dataDir: newDataDir(), env })));
-    const db = await openPostgres(database.url, createLogger('silent'));
+    const db = await openPostgres(shared.database.url, createLogger('silent'));
     t.after(async () => {
       await Promise.all(processes.map((each) => each.kill()));
       await db.close();
-      await store.close();
-      await database.drop();
+      await shared.close();
     });
     const billed: string[] = [];
     for (const phase of PHASES) {

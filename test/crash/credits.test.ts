@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
@@ -12,10 +11,9 @@ import { notify } from '../../src/db/notifications.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { settleAll } from '../../src/lib/settle-all.ts';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
-import { type S3Server, startS3Server } from '../fixtures/s3-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
+import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startService } from '../spawned-service.ts';
 import { chat, chatBody, type ReceivedResponse } from './load.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
@@ -32,26 +30,19 @@ const LOAD_MS = 1_500;
 const RETURN_MS = 4_000;
 
 describe('credits of three services on one database', () => {
-  let database: TestDatabase;
+  let shared: SharedStores;
   let db: Database;
-  let store: S3Server;
   let upstream: TestServer;
   let env: Record<string, string>;
   let organizationId: string;
   const services: Service[] = [];
   before(async () => {
-    database = await createDatabase({ isMigrated: false });
-    db = await openPostgres(database.url, createLogger('silent'));
-    store = await startS3Server();
+    shared = await createSharedStores({ isMigrated: false });
+    db = await openPostgres(shared.database.url, createLogger('silent'));
     upstream = await startModelServer();
     env = {
-      QUIRE_DATABASE_URL: database.url,
-      QUIRE_BLOBS_URL: store.url('blobs'),
-      QUIRE_INDEX_URL: store.url('index'),
-      QUIRE_SECRETS_KEY: randomBytes(32).toString('hex'),
+      ...shared.env,
       QUIRE_UPSTREAM_URL: upstream.baseUrl,
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
     };
     // The hook below stops the services that have started when another one fails.
     const start = async () => services.push(await startService({ dataDir: newDataDir(), env }));
@@ -62,8 +53,7 @@ describe('credits of three services on one database', () => {
     await Promise.all(services.map((service) => service.kill()));
     await db.close();
     await upstream.close();
-    await store.close();
-    await database.drop();
+    await shared.close();
   });
 
   const setCredits = async (balanceMicros: number | null) => {

@@ -9,11 +9,10 @@ import { usageRecords } from '../../src/billing/tables.ts';
 import type { Database } from '../../src/db/db.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { createDatabase, type TestDatabase } from '../database.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
-import { type S3Server, startS3Server } from '../fixtures/s3-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
 import { encodeForm, sendForm } from '../forms.ts';
+import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startService, startWorker } from '../spawned-service.ts';
 import { chat, chatBody } from './load.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
@@ -80,26 +79,19 @@ async function upload(services: readonly Service[], name: string, content: Uint8
 }
 
 describe('three services and three workers on one database, files and index', () => {
-  let database: TestDatabase;
+  let shared: SharedStores;
   let db: Database;
-  let store: S3Server;
   let upstream: TestServer;
   let env: Record<string, string>;
   const services: Service[] = [];
   const workers: Service[] = [];
   before(async () => {
-    database = await createDatabase({ isMigrated: false });
-    db = await openPostgres(database.url, createLogger('silent'));
-    store = await startS3Server();
+    shared = await createSharedStores({ isMigrated: false });
+    db = await openPostgres(shared.database.url, createLogger('silent'));
     upstream = await startModelServer();
     env = {
-      QUIRE_DATABASE_URL: database.url,
-      QUIRE_BLOBS_URL: store.url('blobs'),
-      QUIRE_INDEX_URL: store.url('index'),
-      QUIRE_SECRETS_KEY: randomBytes(32).toString('hex'),
+      ...shared.env,
       QUIRE_UPSTREAM_URL: upstream.baseUrl,
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
     };
     // Concurrent start on an empty database: one process migrates, one creates the bootstrap key.
     const started = await Promise.all([
@@ -113,8 +105,7 @@ describe('three services and three workers on one database, files and index', ()
     await Promise.all([...services, ...workers].map((each) => each.kill()));
     await db.close();
     await upstream.close();
-    await store.close();
-    await database.drop();
+    await shared.close();
   });
 
   /** Kills random processes of a group, one after the other, and starts each again on its data folder. */

@@ -1,14 +1,12 @@
 /** SIGSTOP of a process that ingests, for longer than its job leases, while another process takes its jobs over. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../src/db/db.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { createDatabase, type TestDatabase } from '../database.ts';
-import { type S3Server, startS3Server } from '../fixtures/s3-server.ts';
 import { encodeForm, sendForm } from '../forms.ts';
+import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startService, startWorker, until } from '../spawned-service.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
@@ -66,30 +64,22 @@ async function assertIngested(service: Service, base: string): Promise<void> {
 }
 
 describe('SIGSTOP of a process that ingests', () => {
-  let database: TestDatabase;
+  let shared: SharedStores;
   let db: Database;
-  let store: S3Server;
   let env: Record<string, string>;
   const started: Service[] = [];
   before(async () => {
-    database = await createDatabase();
-    db = await openPostgres(database.url, createLogger('silent'));
-    store = await startS3Server();
+    shared = await createSharedStores();
+    db = await openPostgres(shared.database.url, createLogger('silent'));
     env = {
-      QUIRE_DATABASE_URL: database.url,
-      QUIRE_BLOBS_URL: store.url('blobs'),
-      QUIRE_INDEX_URL: store.url('index'),
-      QUIRE_SECRETS_KEY: randomBytes(32).toString('hex'),
+      ...shared.env,
       QUIRE_UPSTREAM_URL: 'http://127.0.0.1:9',
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
     };
   });
   after(async () => {
     await Promise.all(started.map((each) => each.kill()));
     await db.close();
-    await store.close();
-    await database.drop();
+    await shared.close();
   });
 
   const jobCount = async (condition: string) => {
