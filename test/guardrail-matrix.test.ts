@@ -155,6 +155,14 @@ describe('guardrail policies on every route that calls models', () => {
     );
   });
 
+  const run = (
+    { route, mode }: Pick<Cell, 'route' | 'mode'>,
+    { key, organizationId, body }: { key: string; organizationId: string; body: object },
+  ): Promise<Answer> =>
+    mode === 'batch line'
+      ? runBatchLine(api, route, organizationId, body)
+      : api.send('POST', pathOf(route), { key, body: { ...body, ...(mode === 'streamed' && { stream: true }) } });
+
   for (const [number, cell] of listCells().entries()) {
     const { route, mode, policy, direction, trigger } = cell;
     const outcome = expectedOutcome(cell);
@@ -173,13 +181,7 @@ describe('guardrail policies on every route that calls models', () => {
       api.engine.play(() => stream(words(answered)));
       const calls = api.engine.calls.length;
       const body = ENTRIES[route]?.body(direction === 'input' ? text : HARMLESS) ?? {};
-      const answer =
-        mode === 'batch line'
-          ? await runBatchLine(api, route, organizationId, body)
-          : await api.send('POST', pathOf(route), {
-              key,
-              body: { ...body, ...(mode === 'streamed' && { stream: true }) },
-            });
+      const answer = await run({ route, mode }, { key, organizationId, body });
       assertOutcome(answer, { outcome, direction, policyId, word, hasHeaders: mode !== 'batch line' });
       if (ENTRIES[route]?.generates && outcome !== 'is blocked' && outcome !== 'is replaced') {
         assert.ok(answer.text.includes(answered.split(' ')[1] ?? ''), 'the answer must be that of the model');
@@ -190,7 +192,44 @@ describe('guardrail policies on every route that calls models', () => {
       if (outcome === 'is blocked') assert.equal(api.engine.calls.length, calls, 'no engine may see blocked input');
     });
   }
+
+  const generating = Object.keys(ENTRIES).filter((route) => ENTRIES[route]?.generates);
+  const screened = generating.flatMap((route) => listModes(route, true).map((mode) => ({ route, mode })));
+  for (const { route, mode } of screened.filter((each) => each.mode !== 'streamed')) {
+    it(`${route} ${mode}, input and output flagged: both reach the caller`, async () => {
+      const { key, organizationId } = await api.makeKey({ organization: `both ${route} ${mode}` });
+      const topics = ['falcon', 'heron'].map((topic) => ({ topic, action: 'warn' }));
+      const policy = { name: 'both', apply_to: ['both'], topic_deny_list: topics };
+      const { id } = (await api.send('POST', '/v1/guardrail-policies', { key, body: policy })).json;
+      api.engine.play(() => stream(words('about the heron today')));
+      const body = ENTRIES[route]?.body('a falcon, "quoted"\n') ?? {};
+      const { headers, json } = await run({ route, mode }, { key, organizationId, body });
+      if (mode === 'whole') {
+        assert.equal(headers.get('x-moderation-warning'), 'flagged, output_flagged');
+        assert.equal(headers.get('x-guardrail-policy'), id);
+      }
+      const { stages, reasons, ...fields } = json.moderation;
+      assert.deepEqual(fields, { flagged: true, action: 'warn', stage: 'output', policy_id: id });
+      assert.deepEqual(
+        stages.map(({ stage, flagged, action }: { stage: string; flagged: boolean; action: string }) => [
+          stage,
+          flagged,
+          action,
+        ]),
+        [
+          ['input', true, 'warn'],
+          ['output', true, 'warn'],
+        ],
+      );
+      assert.match(stages[0].reasons[0], /falcon/);
+      assert.match(stages[1].reasons[0], /heron/);
+      assert.deepEqual(reasons, [...stages[0].reasons, ...stages[1].reasons]);
+    });
+  }
 });
+
+/** The field `moderation`, which ends with its stages. */
+const MODERATION = /"moderation":(\{.*?\}\]\})/;
 
 interface Expected {
   outcome: Outcome;
@@ -204,7 +243,7 @@ interface Expected {
 
 function assertOutcome(answer: Answer, { outcome, direction, policyId, word, hasHeaders }: Expected): void {
   const shown = ['x-moderation-warning', 'x-guardrail-policy'].map((name) => answer.headers.get(name));
-  const notice = /"moderation":(\{[^}]*\})/.exec(answer.text)?.[1];
+  const notice = MODERATION.exec(answer.text)?.[1];
   if (outcome === 'is blocked') {
     const { reasons, policy_id, ...error } = answer.json.error;
     assertError({ ...answer, json: { error } }, 400, 'content_filtered', 'messages');
@@ -220,12 +259,13 @@ function assertOutcome(answer: Answer, { outcome, direction, policyId, word, has
   const action = outcome === 'is replaced' ? 'block' : 'warn';
   const warning = direction === 'input' ? 'flagged' : 'output_flagged';
   if (hasHeaders) assert.deepEqual(shown, [action === 'block' ? null : warning, policyId]);
-  const { reasons, ...fields } = JSON.parse(notice ?? '{}');
+  const { reasons, stages, ...fields } = JSON.parse(notice ?? '{}');
   assert.deepEqual(fields, { flagged: true, action, stage: direction, policy_id: policyId });
+  assert.deepEqual(stages, [{ stage: direction, flagged: true, action, reasons }]);
   assert.equal(reasons.length, 1);
   if (outcome !== 'is replaced') return;
   assert.match(answer.text, /removed by the content policy/);
   assert.match(answer.text, /content_filter/);
-  const content = answer.text.replace(/"moderation":\{[^}]*\}/, '');
+  const content = answer.text.replace(MODERATION, '');
   assert.ok(!content.includes(word), `the answer must not contain the blocked text: ${content}`);
 }

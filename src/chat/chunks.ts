@@ -1,5 +1,5 @@
 import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
-import { viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import type { ChatCompletionChunk } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
@@ -25,7 +25,7 @@ export async function* toChunks(
   };
   const startedChoices = new Set<number>();
   // On the first frame only.
-  let moderation = viewNotice(run.notice());
+  let moderation = viewNotices(run.notices());
   const texts = new Map<number, string>();
   for await (const event of run.events) {
     if (event.type === 'prompt-end') continue;

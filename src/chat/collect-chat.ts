@@ -1,5 +1,5 @@
 import { collect } from '../inference/collect.ts';
-import { viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import { viewLogprobs } from './chunks.ts';
 import type { ChatCompletion } from './schema.ts';
@@ -29,7 +29,7 @@ export async function collectChat(run: ChatRun): Promise<ChatCompletion> {
       finish_reason: reason,
     })),
     usage: viewUsage(usage),
-    ...viewNotice(run.notice()),
+    ...viewNotices(run.notices()),
     ...(run.context !== null && { knowledge_base_context: viewContext(run.context) }),
   };
 }

@@ -26,12 +26,12 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
     },
     async (request, reply) => {
       const run = await startChat(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notice()) });
+      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notices()) });
       if (request.body.stream)
         return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
       const completion = await collectChat(run);
       const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notice()) });
+      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
       return completion;
     },
   );

@@ -1,5 +1,5 @@
 import type { GenerationUsage } from '../engines/engine.ts';
-import { viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import { addUsage, finishReason } from './collect-completion.ts';
 import { legacyLogprobs, promptLogprobs } from './legacy-logprobs.ts';
@@ -23,7 +23,7 @@ export async function* toCompletionChunks(
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   const toChoices = createChoiceConverter(run, request);
   // On the first frame only.
-  let moderation = viewNotice(run.notice());
+  let moderation = viewNotices(run.notices());
   for await (const { prompt, event } of run.events) {
     if (event.type === 'usage') usage = addUsage(usage, event.usage);
     for (const choice of toChoices({ prompt, event })) {

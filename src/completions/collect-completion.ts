@@ -1,6 +1,6 @@
 import type { GenerationEvent, GenerationUsage, PromptToken } from '../engines/engine.ts';
 import { type Collected, type CollectedChoice, collect } from '../inference/collect.ts';
-import { viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import { joinLogprobs, legacyLogprobs, meanLogprob, promptLogprobs } from './legacy-logprobs.ts';
 import type { Completion, CompletionRequest } from './schema.ts';
@@ -25,7 +25,7 @@ export async function collectCompletion(run: CompletionRun, request: CompletionR
       }));
     }),
     usage: viewUsage(prompts.map(({ collected }) => collected.usage).reduce(addUsage)),
-    ...viewNotice(run.notice()),
+    ...viewNotices(run.notices()),
   };
 }
 

@@ -26,11 +26,11 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
     },
     async (request, reply) => {
       const run = await startCompletion(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notice()) });
+      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notices()) });
       if (request.body.stream) return sendEvents(reply, toCompletionChunks(run, request.body));
       const completion = await collectCompletion(run, request.body);
       const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notice()) });
+      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
       return completion;
     },
   );

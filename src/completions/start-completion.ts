@@ -5,13 +5,12 @@ import { invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
-import { mergeNotices } from '../inference/moderation-notice.ts';
+import type { Notices } from '../inference/moderation-notice.ts';
 import { samplingParameters, stopSequences } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { merge } from '../lib/merge.ts';
-import type { ModerationNotice } from '../lib/screen.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import type { CompletionRequest } from './schema.ts';
 
@@ -54,8 +53,8 @@ export interface CompletionRun {
   /** Cached tokens of the first prompt; null when the engine reports them only at the end. */
   cachedTokens: number | null;
   events: AsyncGenerator<PromptEvent, void, undefined>;
-  /** Result of screening the prompts and, after the end of `events`, non-streamed completions. */
-  notice(): ModerationNotice | null;
+  /** Results of screening the prompts and, after the end of `events`, non-streamed completions. */
+  notices(): Notices;
 }
 
 /** Admits, screens and starts one generation per prompt. Resolves when the first prompt has been processed. */
@@ -97,7 +96,7 @@ export async function startCompletion(
       inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? first : start(input))),
       MAX_CONCURRENT_PROMPTS,
     ),
-    notice: () => mergeNotices([...inputs.map(({ notice }) => notice), ...started.map(({ notice }) => notice())]),
+    notices: () => [...inputs.map(({ notice }) => notice), ...started.flatMap(({ notices }) => notices())],
   };
 }
 

@@ -1,6 +1,6 @@
 import { endianness } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import type { ModerationNotice } from '../lib/screen.ts';
 import type { Embedding, EmbeddingsResponse } from './schema.ts';
 
@@ -46,7 +46,7 @@ function toEmbedding(vector: Float32Array, index: number, encoding: EmbeddedText
 }
 
 function modelAndUsage({ model, tokens, notice }: EmbeddedTexts): Omit<EmbeddingsResponse, 'object' | 'data'> {
-  return { model, usage: { prompt_tokens: tokens, total_tokens: tokens }, ...viewNotice(notice) };
+  return { model, usage: { prompt_tokens: tokens, total_tokens: tokens }, ...viewNotices([notice]) };
 }
 
 function encodeBase64(vector: Float32Array): string {

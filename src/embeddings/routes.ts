@@ -28,7 +28,7 @@ export function embeddingRoutes(app: App, deps: EmbeddingDeps): void {
     },
     async (request, reply) => {
       const embedded = await embedTexts(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.headers(noticeHeaders(embedded.notice));
+      reply.headers(noticeHeaders([embedded.notice]));
       if (embedded.vectors.length <= MAX_UNSLICED_VECTORS) return embeddingsResponse(embedded);
       sendJsonStream(reply, streamEmbeddingsResponse(embedded));
       return reply;

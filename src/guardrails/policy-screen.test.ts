@@ -171,13 +171,8 @@ describe('a guardrail policy', () => {
 
   it('passes a flagged input with a warning when block_on_flag is false', async () => {
     await apply({ ...DENY, block_on_flag: false });
-    const moderation = {
-      flagged: true,
-      action: 'warn',
-      stage: 'input',
-      policy_id: policyId,
-      reasons: ["topic 'falcon' (block)"],
-    };
+    const result = { flagged: true, action: 'warn', stage: 'input', reasons: ["topic 'falcon' (block)"] };
+    const moderation = { ...result, policy_id: policyId, stages: [result] };
     const { status, headers, json } = await ask('the falcon');
     assert.equal(status, 200);
     assert.equal(headers.get('x-moderation-warning'), 'flagged');

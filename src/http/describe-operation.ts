@@ -99,7 +99,9 @@ const LIMIT_HEADERS = Object.fromEntries(
 );
 
 const INFERENCE_HEADERS = {
-  'x-moderation-warning': text('`output_flagged`, `input_flagged` or `unscreened` when a policy lets content pass.'),
+  'x-moderation-warning': text(
+    'When a policy lets content pass: `flagged` (input), `output_flagged`, `unscreened`, or several, separated by a comma and a space.',
+  ),
   'x-guardrail-policy': text('Id of the guardrail policy that flagged the call.'),
   'x-budget-warning': text('The budget of the key has passed its soft limit.'),
 };

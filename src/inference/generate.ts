@@ -16,7 +16,7 @@ import { clampUsage } from './clamp-usage.ts';
 import { generationBounds } from './cost-bounds.ts';
 import { requirePromptFits } from './fit-prompt.ts';
 import { isAbort, type ModelCall, NO_USAGE } from './model-call.ts';
-import { mergeNotices } from './moderation-notice.ts';
+import type { Notices } from './moderation-notice.ts';
 import { type ChoiceEvent, screenOutput } from './screen-output.ts';
 import type { Screened } from './screening.ts';
 
@@ -37,8 +37,8 @@ export interface Generation {
    * The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<GenerationEvent, void, undefined>;
-  /** Result of screening the input and, after the end of `events`, a non-streamed answer. */
-  notice(): ModerationNotice | null;
+  /** Results of screening the input and, after the end of `events`, a non-streamed answer. */
+  notices(): Notices;
   /** Usage so far; after the end of `events` for any reason, the recorded usage. */
   usage(): GenerationUsage;
 }
@@ -78,7 +78,7 @@ export async function startGeneration(
     await events.return();
     throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }
-  return { cachedTokens, promptLogprobs, events, notice: () => mergeNotices(notices), usage: () => ({ ...used }) };
+  return { cachedTokens, promptLogprobs, events, notices: () => notices, usage: () => ({ ...used }) };
 }
 
 interface MeteredRequest {

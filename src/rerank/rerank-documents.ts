@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
 import { rerankBounds } from '../inference/cost-bounds.ts';
-import { viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import { rerank } from '../inference/rerank.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
@@ -38,7 +38,7 @@ export async function rerankDocuments(
     .map((result) => (withText ? { ...result, document: { text: documents[result.index] ?? '' } } : result));
   const { notice } = input;
   const usage = { total_tokens: tokens };
-  return { response: { object: 'list', results, model: admission.model.id, usage, ...viewNotice(notice) }, notice };
+  return { response: { object: 'list', results, model: admission.model.id, usage, ...viewNotices([notice]) }, notice };
 }
 
 function requireBoundedLength(documents: readonly string[]): void {

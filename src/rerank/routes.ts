@@ -22,7 +22,7 @@ export function rerankRoutes(app: App, deps: RerankDeps): void {
     },
     async (request, reply) => {
       const { response, notice } = await rerankDocuments(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.headers(noticeHeaders(notice));
+      reply.headers(noticeHeaders([notice]));
       return response;
     },
   );

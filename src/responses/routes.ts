@@ -52,11 +52,11 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
         return sendEvents(reply, events, { keepAlive: true });
       }
       const run = await createResponse(deps, call, body, signal);
-      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notice()) });
+      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notices()) });
       if (body.stream) return sendEvents(reply, run.events, { keepAlive: true });
       const created = await collectResponse(run);
       const cachedTokens = created.usage?.input_tokens_details.cached_tokens ?? 0;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notice()) });
+      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
       return created;
     },
   );

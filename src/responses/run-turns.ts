@@ -1,6 +1,6 @@
 import type { ChatPrompt, FinishReason } from '../engines/engine.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
-import { mergeNotices, viewNotice } from '../inference/moderation-notice.ts';
+import { viewNotices } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
 import { withoutSpecialTokens } from '../knowledge-bases/grounding/special-tokens.ts';
 import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimate.ts';
@@ -88,9 +88,9 @@ async function* relayTurn(
       else if (event.type === 'choice-end') reason = event.reason;
     }
   } finally {
-    notices.push(generation.notice());
+    notices.push(...generation.notices());
     const counts = addTurn(emitter.progress, generation, { calls: calls.count, reasoningTokens });
-    emitter.progress = { ...counts, ...viewNotice(mergeNotices(notices)) };
+    emitter.progress = { ...counts, ...viewNotices(notices) };
   }
   if (emitter.output.length === itemsBefore && calls.count === 0) yield* emitter.text('');
   yield* emitter.endText();

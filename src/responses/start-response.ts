@@ -1,8 +1,7 @@
 import type { ApiError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
-import { mergeNotices, viewNotice } from '../inference/moderation-notice.ts';
+import { type Notices, viewNotices } from '../inference/moderation-notice.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
-import type { ModerationNotice } from '../lib/screen.ts';
 import { annotateText } from './annotate.ts';
 import { NO_PROGRESS, type Outcome, ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
@@ -20,7 +19,7 @@ export interface ResponseRun {
   /** Cached tokens of the first model call; null when the engine reports them only at the end. */
   cachedTokens: number | null;
   /** Notices of the model calls so far. */
-  notice(): ModerationNotice | null;
+  notices(): Notices;
   /**
    * The events of the response. It is saved before the last one is yielded, and when the reader stops early. The caller must read them to
    * the end or call `return()`.
@@ -61,7 +60,7 @@ export async function startResponse(
   { save, signal, emitter = createEmitter(prepared.shell) }: StartOptions,
 ): Promise<ResponseRun> {
   const loop: TurnLoop = { deps, prepared, emitter, signal, notices: [prepared.input.notice] };
-  emitter.progress = { ...emitter.progress, ...viewNotice(prepared.input.notice) };
+  emitter.progress = { ...emitter.progress, ...viewNotices([prepared.input.notice]) };
   let failure: ApiError | null = null;
   const first = await startTurn(loop).catch((error: unknown) => {
     throw toRequestError(knownError(error), prepared.functionPaths);
@@ -71,7 +70,7 @@ export async function startResponse(
   };
   return {
     cachedTokens: first.generation.cachedTokens,
-    notice: () => mergeNotices([...loop.notices, first.generation.notice()]),
+    notices: () => [...loop.notices, ...first.generation.notices()],
     events: runEvents(loop, first, save, failed),
     resource: () => emitter.resource(),
     failure: () => failure,
