@@ -23,11 +23,12 @@ export async function* toChunks(
     model: run.model,
     system_fingerprint: run.fingerprint,
   };
+  const { generation, context } = await run.started;
   const startedChoices = new Set<number>();
   // On the first frame only.
   let moderation = viewNotices(run.notices());
   const texts = new Map<number, string>();
-  for await (const event of run.events) {
+  for await (const event of generation.events) {
     if (event.type === 'prompt-end') continue;
     if (event.type === 'usage') {
       if (includeUsage) yield { ...head, choices: [], usage: viewUsage(event.usage) };
@@ -40,12 +41,12 @@ export async function* toChunks(
       yield { ...head, choices: [{ index: event.choice, delta, finish_reason: null }], ...moderation };
       moderation = {};
     }
-    if (run.context !== null) {
+    if (context !== null) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.text);
       if (event.type === 'choice-end') {
-        const annotations = annotate(texts.get(event.choice) ?? '', run.context);
+        const annotations = annotate(texts.get(event.choice) ?? '', context);
         const choice = { index: event.choice, delta: { content: '', annotations }, finish_reason: null };
-        yield { ...head, choices: [choice], knowledge_base_context: viewContext(run.context) };
+        yield { ...head, choices: [choice], knowledge_base_context: viewContext(context) };
       }
     }
     yield { ...head, choices: [toChoice(event)] };

@@ -8,7 +8,8 @@ import { annotate, viewContext } from './view-context.ts';
 
 /** Collects a started chat completion into the non-streamed response. Equals the concatenation of its stream. */
 export async function collectChat(run: ChatRun): Promise<ChatCompletion> {
-  const { choices, usage } = await collect(run.events, run.choiceCount);
+  const { generation, context } = await run.started;
+  const { choices, usage } = await collect(generation.events, run.choiceCount);
   return {
     id: run.id,
     object: 'chat.completion',
@@ -23,13 +24,13 @@ export async function collectChat(run: ChatRun): Promise<ChatCompletion> {
         refusal: null,
         ...(reasoning !== '' && { reasoning_content: reasoning }),
         ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
-        ...(run.context !== null && { annotations: annotate(text, run.context) }),
+        ...(context !== null && { annotations: annotate(text, context) }),
       },
       logprobs: logprobs && viewLogprobs(logprobs),
       finish_reason: reason,
     })),
     usage: viewUsage(usage),
     ...viewNotices(run.notices()),
-    ...(run.context !== null && { knowledge_base_context: viewContext(run.context) }),
+    ...(context !== null && { knowledge_base_context: viewContext(context) }),
   };
 }

@@ -1,6 +1,6 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
-import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { disconnectSignal, sendEvents, waitForHead } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
@@ -26,9 +26,11 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
     },
     async (request, reply) => {
       const run = await startChat(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notices()) });
-      if (request.body.stream)
+      if (request.body.stream) {
+        const { cachedTokens = null } = (await waitForHead(run.started))?.generation ?? {};
+        reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
         return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
+      }
       const completion = await collectChat(run);
       const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
       reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });

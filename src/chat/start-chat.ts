@@ -6,6 +6,7 @@ import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
+import type { Notices } from '../inference/moderation-notice.ts';
 import { samplingParameters, stopSequences } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
@@ -22,8 +23,8 @@ export type ChatDeps = Pick<Deps, 'countPrompt' | 'screen'> & RetrievalDeps;
 
 type ChatInput = GenerationInput & { prompt: ChatPrompt };
 
-/** A chat completion whose prompt has been processed. */
-export interface ChatRun extends Generation {
+/** A chat completion that has been accepted. */
+export interface ChatRun {
   /** `chatcmpl-...` */
   id: string;
   /** Unix seconds. */
@@ -32,13 +33,22 @@ export interface ChatRun extends Generation {
   model: string;
   fingerprint: string;
   choiceCount: number;
+  /** Resolves when the prompt has been processed. The caller must handle its rejection, and read the events of the generation. */
+  started: Promise<StartedChat>;
+  /** Results of screening the messages and, after the end of the generation, an answer that is not streamed. */
+  notices(): Notices;
+}
+
+/** A generation with its context. */
+export interface StartedChat {
+  generation: Generation;
   /** Chunks of knowledge bases in the prompt, best first; null when the request names no knowledge base. */
   context: ContextChunk[] | null;
 }
 
 /**
- * Admits, screens, grounds and starts one chat completion. Resolves when the prompt has been processed, so `cachedTokens`
- * is known and errors still have a status. Usage is recorded once, when `events` ends for any reason.
+ * Admits and screens one chat completion, and begins to retrieve its documents and to generate. Usage is recorded once, when the events of
+ * the generation end for any reason.
  */
 export async function startChat(
   deps: ChatDeps,
@@ -54,16 +64,20 @@ export async function startChat(
   await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
   const input = await screenInput(deps, admission, { ...parameters, prompt }, userTexts(prompt));
-  const { generation, context } = await startGrounded(deps, admission, { input, bases }, signal);
+  let notices = (): Notices => [input.notice];
+  const started = startGrounded(deps, admission, { input, bases }, signal).then((chat) => {
+    notices = chat.generation.notices;
+    return chat;
+  });
   const backend = modelBackend(admission.model);
   return {
-    ...generation,
     id: newId('chatCompletion'),
     created: Math.floor(deps.now() / 1000),
     model: request.model,
     fingerprint: `${backend.engine}:${backend.model}`,
     choiceCount: request.n ?? 1,
-    context,
+    started,
+    notices: () => notices(),
   };
 }
 
@@ -81,7 +95,7 @@ async function startGrounded(
   admission: Admission<'chat'>,
   { input, bases }: { input: Screened<ChatInput>; bases: readonly KnowledgeBaseRow[] },
   signal: AbortSignal,
-): Promise<{ generation: Generation; context: ContextChunk[] | null }> {
+): Promise<StartedChat> {
   let rejection: unknown;
   for await (const { prompt, context } of groundPrompt(deps, admission, { ...input.value, bases }, signal)) {
     const grounded = input.withContext((value) => ({ ...value, prompt }));

@@ -22,6 +22,7 @@ export async function* toCompletionChunks(
   };
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   const toChoices = createChoiceConverter(run, request);
+  await run.started;
   // On the first frame only.
   let moderation = viewNotices(run.notices());
   for await (const { prompt, event } of run.events) {

@@ -46,6 +46,7 @@ async function collectPrompts(run: CompletionRun): Promise<CollectedPrompt[]> {
     events: [] as GenerationEvent[],
     promptTokens: [] as readonly PromptToken[],
   }));
+  await run.started;
   for await (const { prompt, event } of run.events) {
     const target = prompts[prompt];
     if (target === undefined) continue;

@@ -1,6 +1,6 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
-import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { disconnectSignal, sendEvents, waitForHead } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
@@ -26,8 +26,11 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
     },
     async (request, reply) => {
       const run = await startCompletion(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notices()) });
-      if (request.body.stream) return sendEvents(reply, toCompletionChunks(run, request.body));
+      if (request.body.stream) {
+        const { cachedTokens = null } = (await waitForHead(run.started)) ?? {};
+        reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
+        return sendEvents(reply, toCompletionChunks(run, request.body));
+      }
       const completion = await collectCompletion(run, request.body);
       const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
       reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });

@@ -37,7 +37,7 @@ export interface PromptLogprobsEvent {
   tokens: readonly PromptToken[];
 }
 
-/** A text completion whose first prompt has been processed. */
+/** A text completion that has been accepted. */
 export interface CompletionRun {
   /** `cmpl-...` */
   id: string;
@@ -50,14 +50,14 @@ export interface CompletionRun {
   /** Completions returned per prompt (`n`), and completions generated per prompt (`best_of`). */
   choicesPerPrompt: number;
   candidates: number;
-  /** Cached tokens of the first prompt; null when the engine reports them only at the end. */
-  cachedTokens: number | null;
+  /** Resolves when the first prompt has been processed. The caller must handle its rejection before it reads `events`. */
+  started: Promise<Generation>;
   events: AsyncGenerator<PromptEvent, void, undefined>;
   /** Results of screening the prompts and, after the end of `events`, non-streamed completions. */
   notices(): Notices;
 }
 
-/** Admits, screens and starts one generation per prompt. Resolves when the first prompt has been processed. */
+/** Admits and screens the prompts, and starts the generation of the first one. The others start when `events` is read. */
 export async function startCompletion(
   deps: CompletionDeps,
   call: Call,
@@ -73,15 +73,15 @@ export async function startCompletion(
   const inputs = await settleAll(
     prompts.map((text) => screenInput(deps, admission, generationInput(request, text), [text, request.suffix ?? ''])),
   );
-  const started: Generation[] = [];
+  const generations: Generation[] = [];
   const start = async (input: Screened<GenerationInput>) => {
     const generation = await startGeneration(deps, admission, input, signal);
-    started.push(generation);
+    generations.push(generation);
     return generation;
   };
   const [firstInput] = inputs;
   if (firstInput === undefined) throw missingField('prompt');
-  const first = await start(firstInput);
+  const started = start(firstInput);
   const backend = modelBackend(admission.model);
   return {
     id: newId('textCompletion'),
@@ -91,18 +91,18 @@ export async function startCompletion(
     prompts,
     choicesPerPrompt: request.n ?? 1,
     candidates: candidatesPerPrompt(request),
-    cachedTokens: first.cachedTokens,
+    started,
     events: merge(
-      inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? first : start(input))),
+      inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? started : start(input))),
       MAX_CONCURRENT_PROMPTS,
     ),
-    notices: () => [...inputs.map(({ notice }) => notice), ...started.flatMap(({ notices }) => notices())],
+    notices: () => [...inputs.map(({ notice }) => notice), ...generations.flatMap(({ notices }) => notices())],
   };
 }
 
 async function* promptEvents(
   prompt: number,
-  generation: Generation | Promise<Generation>,
+  generation: Promise<Generation>,
 ): AsyncGenerator<PromptEvent, void, undefined> {
   const { promptLogprobs, events } = await generation;
   if (promptLogprobs !== null) yield { prompt, event: { type: 'prompt-logprobs', tokens: promptLogprobs } };

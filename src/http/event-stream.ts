@@ -25,27 +25,29 @@ export class ClientDisconnected extends Error {
   }
 }
 
-/** Silence after which a comment is sent, below the idle timeouts of usual proxies (60 s). */
-const KEEP_ALIVE_MS = 15_000;
+/** Silence after which a comment is sent, below the idle timeouts of usual proxies (60 s) and clients (30 s). */
+const MAX_SILENCE_MS = 10_000;
 /** A comment: clients ignore it. */
 const KEEP_ALIVE = ': keep-alive\n\n';
 
-/** Options of `sendEvents`. */
-export interface EventStreamOptions {
-  /** Sends comments while there is no event, as when tools run. */
-  keepAlive?: boolean;
+/**
+ * Waits for what the head of a stream shows, but not longer than clients and proxies wait for a head: then null, and an error of `facts`
+ * is one of the stream. Throws an earlier error of `facts`.
+ */
+export async function waitForHead<T>(facts: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), MAX_SILENCE_MS);
+  });
+  return Promise.race([facts, late]).finally(() => clearTimeout(timer));
 }
 
 /**
  * Sends `events` as server-sent events: `data:` frames with JSON, then `[DONE]`. Errors before this call are ordinary error
- * responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Applies backpressure to slow
- * clients. Returns (ends) `events` when the client disconnects.
+ * responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Sends a comment while there is no
+ * event. Applies backpressure to slow clients. Returns (ends) `events` when the client disconnects.
  */
-export async function sendEvents(
-  reply: FastifyReply,
-  events: AsyncIterable<object>,
-  { keepAlive = false }: EventStreamOptions = {},
-): Promise<void> {
+export async function sendEvents(reply: FastifyReply, events: AsyncIterable<object>): Promise<void> {
   const { raw } = reply;
   setRateLimitHeaders(reply.request, reply);
   // Bypasses Fastify's reply pipeline: frames are written to the socket directly.
@@ -58,7 +60,9 @@ export async function sendEvents(
     'x-accel-buffering': 'no',
   });
   const frames = new FrameWriter(raw);
-  const silence = keepAlive ? setInterval(() => frames.comment(KEEP_ALIVE), KEEP_ALIVE_MS) : undefined;
+  // In its own packet only when the first event is not there yet.
+  setImmediate(() => frames.sendHead());
+  const silence = setInterval(() => frames.comment(KEEP_ALIVE), MAX_SILENCE_MS);
   try {
     for await (const event of events) {
       silence?.refresh();
@@ -95,6 +99,11 @@ class FrameWriter {
     if (this.#buffer === '') setImmediate(() => this.#flush());
     this.#buffer += `data: ${JSON.stringify(event)}\n\n`;
     if (this.#buffer.length > MAX_BUFFERED_CHARACTERS) this.#flush();
+  }
+
+  /** Sends the head of the response unless an event follows in the same turn of the event loop. */
+  sendHead(): void {
+    if (this.#buffer === '' && !this.#raw.writableEnded && !this.#raw.destroyed) this.#raw.flushHeaders();
   }
 
   /** Writes a comment immediately, unless the client does not read what it has been sent. */

@@ -11,7 +11,7 @@ import type { CreateResponse, ResponseResource } from './schema.ts';
 import { type ResponseRun, type SaveResponse, startResponse } from './start-response.ts';
 import { insertResponse } from './store.ts';
 
-/** Starts a response that its request waits for. Resolves and throws as `startResponse` does; `signal` aborts on disconnect. */
+/** Accepts a response that its request waits for. Throws as `prepareResponse` does; `signal` aborts on disconnect. */
 export async function createResponse(
   deps: ResponseDeps,
   call: Call,
@@ -51,7 +51,6 @@ function saveWhenAsked(deps: ResponseDeps, { caller }: Call, { shell, conversati
 export async function collectResponse(run: ResponseRun): Promise<ResponseResource> {
   for await (const _event of run.events);
   const failure = run.failure();
-  const response = run.resource();
-  if (failure !== null && response.turn_count <= 1) throw failure;
-  return response;
+  if (failure !== null) throw failure;
+  return run.resource();
 }

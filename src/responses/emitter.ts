@@ -114,9 +114,19 @@ export class ResponseEmitter {
     return this.#delta('reasoning', delta);
   }
 
-  /** Finishes the open message, with its citations, or the open reasoning. */
-  endText(): ResponseEvent[] {
-    return this.#endText('completed');
+  /** Finishes the open message, with its citations, or the open reasoning. `incomplete`: a limit or a filter has cut it. */
+  endText(status: 'completed' | 'incomplete' = 'completed'): ResponseEvent[] {
+    const index = this.#current;
+    const open = index === null ? undefined : this.#open.get(index);
+    this.#current = null;
+    if (index === null || open === undefined) return [];
+    const { item, text } = open;
+    const filled = { ...withText(item, text), status } as OutputItem;
+    if (filled.type !== 'message') return this.#close(index, filled);
+    const content = filled.content.map((part) => ({ ...part, annotations: this.#annotate(text, this.#output) }));
+    const at = { item_id: item.id, output_index: index, content_index: 0 };
+    const done = this.#number({ type: 'response.output_text.done', ...at, text });
+    return [done, ...this.#close(index, { ...filled, content })];
   }
 
   /**
@@ -147,7 +157,7 @@ export class ResponseEmitter {
 
   /** Finishes the open items as `incomplete`. */
   interrupt(): ResponseEvent[] {
-    const events = this.#endText('incomplete');
+    const events = this.endText('incomplete');
     for (const index of [...this.#open.keys()]) events.push(...this.#close(index, {}));
     return events;
   }
@@ -195,20 +205,6 @@ export class ResponseEmitter {
     if (type === 'reasoning' || delta === '') return events;
     const at = { item_id: open.item.id, output_index: this.#current, content_index: 0 };
     return [...events, this.#number({ type: 'response.output_text.delta', ...at, delta })];
-  }
-
-  #endText(status: 'completed' | 'incomplete'): ResponseEvent[] {
-    const index = this.#current;
-    const open = index === null ? undefined : this.#open.get(index);
-    this.#current = null;
-    if (index === null || open === undefined) return [];
-    const { item, text } = open;
-    const filled = { ...withText(item, text), status } as OutputItem;
-    if (filled.type !== 'message') return this.#close(index, filled);
-    const content = filled.content.map((part) => ({ ...part, annotations: this.#annotate(text, this.#output) }));
-    const at = { item_id: item.id, output_index: index, content_index: 0 };
-    const done = this.#number({ type: 'response.output_text.done', ...at, text });
-    return [done, ...this.#close(index, { ...filled, content })];
   }
 
   #openCall(item: OutputItem): { index: number; events: ResponseEvent[] } {

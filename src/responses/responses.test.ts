@@ -4,7 +4,6 @@ import { withDeadline } from '../../test/deadline.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { calls, chatPromptOf, playTurns, says, thinks } from '../../test/response-turns.ts';
 import { untilAborted } from '../../test/scripted-engine.ts';
-import { engineUnavailable } from '../errors.ts';
 import { serviceCaller } from '../lib/caller.ts';
 import { createResponse } from './create-response.ts';
 import { ResponseEvent } from './event-schema.ts';
@@ -218,22 +217,6 @@ describe('POST /v1/responses', () => {
     );
   });
 
-  it('incomplete with a reason when the token limit ends the answer', async () => {
-    playTurns(api.engine, says('It is', 'length'));
-    const { json } = await post({ max_output_tokens: 2 });
-    assert.deepEqual([json.status, json.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }]);
-    assert.equal(json.completed_at, null);
-    assert.equal(api.engine.calls[0]!.request.maxTokens, 2);
-  });
-
-  it('an error of the first model call keeps its status; in a stream it ends with response.failed', async () => {
-    playTurns(api.engine, engineUnavailable('The model is away.', 1));
-    assertError(await post({}), 503, 'engine_unavailable');
-    const events = chunks((await post({ stream: true })).text);
-    const { type, response } = events.at(-1);
-    assert.deepEqual([type, response.status, response.error.code], ['response.failed', 'failed', 'engine_unavailable']);
-  });
-
   it('a disconnect stops the model and stores the response as incomplete', async () => {
     playTurns(api.engine);
     api.engine.play(async function* (_request, signal) {
@@ -268,16 +251,21 @@ describe('POST /v1/responses', () => {
     assert.deepEqual([response.usage.input_tokens, response.usage.output_tokens], [5, 1]);
   });
 
-  it('ends the model call when the reader stops after the first event', async () => {
+  it('ends the model call when the reader stops, and calls none before the second event is read', async () => {
     playTurns(api.engine, says('It is cold.'));
     const caller = serviceCaller('org_1', 'key_1');
     const call = { caller, requestId: 'req_1', endpoint: '/v1/responses', priority: 'interactive' } as const;
     const request = { ...body, stream: true, store: false };
-    const { events, resource } = await createResponse(api.deps, call, request, new AbortController().signal);
-    assert.equal((await events.next()).value?.type, 'response.created');
-    await events.return();
-    assert.ok(api.engine.calls[0]!.ended);
-    assert.deepEqual(resource().incomplete_details, { reason: 'client_disconnected' });
+    for (const read of ['response.created', 'response.output_item.added']) {
+      const { events, resource } = await createResponse(api.deps, call, request, new AbortController().signal);
+      assert.equal((await events.next()).value?.type, 'response.created');
+      assert.equal(api.engine.calls.length, 0);
+      if (read !== 'response.created') assert.equal((await events.next()).value?.type, read);
+      await events.return();
+      assert.ok(api.engine.calls.every(({ ended }) => ended));
+      assert.equal(api.engine.calls.length, read === 'response.created' ? 0 : 1);
+      assert.deepEqual(resource().incomplete_details, { reason: 'client_disconnected' });
+    }
   });
 
   it('401 and 403', async () => {

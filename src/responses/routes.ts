@@ -49,11 +49,12 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
         request.rateLease?.keepTokens();
         if (!body.stream) return queued;
         const events = await followResponse(deps, call, { id: queued.id, after: FROM_START }, signal);
-        return sendEvents(reply, events, { keepAlive: true });
+        return sendEvents(reply, events);
       }
       const run = await createResponse(deps, call, body, signal);
-      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notices()) });
-      if (body.stream) return sendEvents(reply, run.events, { keepAlive: true });
+      // The head is sent before the first model call, so it cannot tell of its cache.
+      reply.headers({ 'x-cache-status': cacheStatus(null), ...noticeHeaders(run.notices()) });
+      if (body.stream) return sendEvents(reply, run.events);
       const created = await collectResponse(run);
       const cachedTokens = created.usage?.input_tokens_details.cached_tokens ?? 0;
       reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
@@ -84,7 +85,7 @@ function storedResponseRoutes(app: App, deps: BackgroundDeps): void {
       if (!stream && after !== undefined) throw invalidValue('starting_after', "needs 'stream'");
       if (!stream) return getResponse(deps, call, id);
       const events = await followResponse(deps, call, { id, after: after ?? FROM_START }, disconnectSignal(reply));
-      return sendEvents(reply, events, { keepAlive: true });
+      return sendEvents(reply, events);
     },
   );
   app.post(

@@ -29,10 +29,12 @@ export interface TurnLoop {
   signal: AbortSignal;
   /** What guardrail policies have said so far. */
   notices: (ModerationNotice | null)[];
+  /** Whether a model call has completed. */
+  hasCompletedTurn: boolean;
 }
 
 /** A started model call. */
-export interface StartedTurn {
+interface StartedTurn {
   plan: TurnPlan;
   generation: Generation;
 }
@@ -45,7 +47,7 @@ interface RelayedTurn {
 }
 
 /** Starts the next model call. Resolves when its prompt has been processed. Throws as `startGeneration` does. */
-export async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
+async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
   const { deps, prepared, signal } = loop;
   const plan = planTurn(prepared.rules, loopState(loop));
   const prompt = turnPrompt(loop, plan);
@@ -54,9 +56,11 @@ export async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
 }
 
 /** Runs turns until the loop ends. Yields the events of the output items; returns how the response ended. */
-export async function* runTurns(loop: TurnLoop, first: StartedTurn): AsyncGenerator<ResponseEvent, Outcome, undefined> {
-  for (let turn = first; ; turn = await startTurn(loop)) {
+export async function* runTurns(loop: TurnLoop): AsyncGenerator<ResponseEvent, Outcome, undefined> {
+  for (;;) {
+    const turn = await startTurn(loop);
     const { reason, searches, functionCalls } = yield* relayTurn(loop, turn.generation);
+    loop.hasCompletedTurn = true;
     yield* runSearches(loop, searches);
     const end = { reason, searches: searches.length, functionCalls };
     const outcome = endOfTurn(loop.prepared.rules, loopState(loop), turn.plan, end);
@@ -78,8 +82,10 @@ async function* relayTurn(
   const itemsBefore = emitter.output.length;
   let reason: FinishReason = 'stop';
   let reasoningTokens = 0;
+  let endsWithCall = false;
   try {
     for await (const event of generation.events) {
+      if ('tokens' in event) endsWithCall = event.type === 'tool-call-delta';
       if (event.type === 'text-delta') yield* emitter.text(event.text);
       else if (event.type === 'reasoning-delta') {
         reasoningTokens += event.tokens;
@@ -93,7 +99,8 @@ async function* relayTurn(
     emitter.progress = { ...counts, ...viewNotices(notices) };
   }
   if (emitter.output.length === itemsBefore && calls.count === 0) yield* emitter.text('');
-  yield* emitter.endText();
+  const isCut = (reason === 'length' || reason === 'content_filter') && !endsWithCall;
+  yield* emitter.endText(isCut ? 'incomplete' : 'completed');
   yield* calls.end(reason);
   const { searches } = calls;
   const functionCalls = calls.count - searches.length;

@@ -8,26 +8,24 @@ import type { ResponseEvent } from './event-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
 import { toRequestError } from './request-fields.ts';
-import { runTurns, type StartedTurn, searchResults, startTurn, type TurnLoop } from './run-turns.ts';
+import { runTurns, searchResults, type TurnLoop } from './run-turns.ts';
 import type { ResponseResource } from './schema.ts';
 
 /** Keeps a response that has ended. */
 export type SaveResponse = (response: ResponseResource) => Promise<void>;
 
-/** A response whose first prompt has been processed. */
+/** A response that has been accepted. */
 export interface ResponseRun {
-  /** Cached tokens of the first model call; null when the engine reports them only at the end. */
-  cachedTokens: number | null;
-  /** Notices of the model calls so far. */
+  /** Notices of the input and of the model calls that have ended. */
   notices(): Notices;
   /**
-   * The events of the response. It is saved before the last one is yielded, and when the reader stops early. The caller must read them to
-   * the end or call `return()`.
+   * The events of the response: the first one at once, and the first model call after it. The response is saved before the last one is
+   * yielded, and when the reader stops early. The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<ResponseEvent, void, undefined>;
   /** The response at this time. */
   resource(): ResponseResource;
-  /** The error of a response that failed. */
+  /** The error of a response whose first model call failed: nothing of it is of use to the client. */
   failure(): ApiError | null;
 }
 
@@ -50,28 +48,22 @@ export function createEmitter(
   return emitter;
 }
 
-/**
- * Starts the turn loop. Resolves when the prompt of the first model call has been processed, so that earlier failures keep their HTTP
- * status and `cachedTokens` is known before the head of a stream is sent.
- */
-export async function startResponse(
+/** Starts a response. The turn loop runs while its events are read. */
+export function startResponse(
   deps: ResponseDeps,
   prepared: PreparedResponse,
   { save, signal, emitter = createEmitter(prepared.shell) }: StartOptions,
-): Promise<ResponseRun> {
-  const loop: TurnLoop = { deps, prepared, emitter, signal, notices: [prepared.input.notice] };
-  emitter.progress = { ...emitter.progress, ...viewNotices([prepared.input.notice]) };
+): ResponseRun {
+  const { notice } = prepared.input;
+  const loop: TurnLoop = { deps, prepared, emitter, signal, notices: [notice], hasCompletedTurn: false };
+  emitter.progress = { ...emitter.progress, ...viewNotices([notice]) };
   let failure: ApiError | null = null;
-  const first = await startTurn(loop).catch((error: unknown) => {
-    throw toRequestError(knownError(error), prepared.functionPaths);
-  });
   const failed = (error: ApiError) => {
-    failure = error;
+    if (!loop.hasCompletedTurn) failure = error;
   };
   return {
-    cachedTokens: first.generation.cachedTokens,
-    notices: () => [...loop.notices, ...first.generation.notices()],
-    events: runEvents(loop, first, save, failed),
+    notices: () => loop.notices,
+    events: runEvents(loop, save, failed),
     resource: () => emitter.resource(),
     failure: () => failure,
   };
@@ -79,7 +71,6 @@ export async function startResponse(
 
 async function* runEvents(
   loop: TurnLoop,
-  first: StartedTurn,
   save: SaveResponse,
   failed: (error: ApiError) => void,
 ): AsyncGenerator<ResponseEvent, void, undefined> {
@@ -94,14 +85,11 @@ async function* runEvents(
   const left = responseMetrics(deps.metrics).started();
   try {
     if (emitter.isNew) yield emitter.created();
-    yield* await end(yield* runUntilFailure(loop, first, failed));
+    yield* await end(yield* runUntilFailure(loop, failed));
   } finally {
     try {
-      if (!isEnded) {
-        // The reader has stopped, perhaps before the first turn was read.
-        await first.generation.events.return();
-        await end(DISCONNECTED);
-      }
+      // The reader has stopped.
+      if (!isEnded) await end(DISCONNECTED);
     } finally {
       left();
     }
@@ -112,16 +100,17 @@ const DISCONNECTED: Outcome = { status: 'incomplete', reason: 'client_disconnect
 
 async function* runUntilFailure(
   loop: TurnLoop,
-  first: StartedTurn,
   failed: (error: ApiError) => void,
 ): AsyncGenerator<ResponseEvent, Outcome, undefined> {
   try {
-    return yield* runTurns(loop, first);
+    return yield* runTurns(loop);
   } catch (error) {
     if (loop.signal.aborted) return DISCONNECTED;
     const known = toRequestError(knownError(error), loop.prepared.functionPaths);
-    const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
-    loop.deps.logger.error({ response: loop.prepared.shell.id, code: known.code, cause }, 'response failed');
+    if (known.status >= 500) {
+      const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
+      loop.deps.logger.error({ response: loop.prepared.shell.id, code: known.code, cause }, 'response failed');
+    }
     failed(known);
     const { type, code, message, param } = known;
     return { status: 'failed', error: { type, code, message, param } };

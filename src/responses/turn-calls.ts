@@ -59,13 +59,13 @@ export class TurnCalls {
     }
   }
 
-  /** Yields the events of all other calls. A function call that the token limit has cut is `incomplete`. */
+  /** Yields the events of all other calls. A function call that a limit or a filter has cut is `incomplete`. */
   *end(reason: FinishReason): Generator<ResponseEvent, void, undefined> {
     // `filter` drops the indexes that were left out.
     const others = this.#calls.slice(this.#emitted).filter((call) => call !== undefined);
     this.#emitted = this.#calls.length;
     for (const call of others) {
-      const isCut = reason === 'length' && !isJson(call.function.arguments);
+      const isCut = (reason === 'length' || reason === 'content_filter') && !isJson(call.function.arguments);
       yield* this.#emit(call, isCut ? 'incomplete' : 'completed');
     }
   }

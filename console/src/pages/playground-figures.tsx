@@ -63,7 +63,8 @@ function useFigures(turn: AnswerTurn): [string, string][] {
     [playground.total, totalMs === null ? null : seconds(totalMs)],
     [playground.rate, rate === null ? null : format.number(rate)],
     [playground.cost, usage && pricing ? format.money(costMicros(usage, pricing)) : null],
-    [playground.cache, cacheStatus],
+    // The head of some streams is sent before the cache result is known.
+    [playground.cache, usage === null ? cacheStatus : usage.cachedTokens > 0 ? 'HIT' : 'MISS'],
     [playground.requestId, requestId],
   ];
   const isKnown = (figure: [string, string | null]): figure is [string, string] => figure[1] !== null;

@@ -69,7 +69,7 @@ function eventRoute(app: App, { db }: Pick<Deps, 'db'>): void {
       const { organizationId, keyId } = toCall(request).caller;
       const { id: baseId } = await findKnowledgeBase({ db }, organizationId, request.params.kb_id);
       const events = feed.watch({ organizationId, callerId: keyId, baseId }, disconnectSignal(reply));
-      return sendEvents(reply, events, { keepAlive: true });
+      return sendEvents(reply, events);
     },
   );
 }
