@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { TObject } from 'typebox';
+import { ChatRequest } from '../src/chat/schema.ts';
+import { CompletionRequest } from '../src/completions/schema.ts';
+import { EmbeddingsRequest } from '../src/embeddings/schema.ts';
 import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from '../src/engines/bundled/moderation/bundled-moderation.ts';
 import { createBundledRerank } from '../src/engines/bundled/rerank/bundled-rerank.ts';
+import { describeNulls } from '../src/http/null-fields.ts';
+import { ModerationRequest } from '../src/moderations/schema.ts';
+import { RerankBody } from '../src/rerank/schema.ts';
+import { CreateResponse } from '../src/responses/schema.ts';
 import { type Answer, bindCatalogue, useApi } from './harness.ts';
 
 const weights = (name: string): string => fileURLToPath(new URL(`../models/${name}.bin`, import.meta.url));
@@ -219,6 +227,45 @@ describe('bad input to embedding, rerank and moderation models', () => {
       await rank(text, ['The library opens at nine.', text.slice(0, 10)]);
     }
   });
+
+  /** Routes with a body of required fields. Nulls below the first level are those of optional fields, too. */
+  const hello = { role: 'user', content: 'Hi' };
+  const tool = { name: 'a.b', description: null, parameters: null, strict: null };
+  const BODIES: [path: string, schema: TObject, body: object, nested?: object][] = [
+    [
+      '/v1/chat/completions',
+      ChatRequest,
+      { model: 'general-8b', messages: [hello], tools: [{ type: 'function', function: { name: 'a.b' } }] },
+      {
+        messages: [{ ...hello, name: null, tool_calls: null, tool_call_id: null }],
+        tools: [{ type: 'function', function: tool }],
+      },
+    ],
+    ['/v1/completions', CompletionRequest, { model: 'general-8b', prompt: 'Hi' }],
+    ['/v1/responses', CreateResponse, { model: 'general-8b', input: 'Hi' }],
+    ['/v1/embeddings', EmbeddingsRequest, { model: 'embed-large-en-v1.5', input: 'Hi' }],
+    ['/v1/moderations', ModerationRequest, { input: 'Hi' }],
+    ['/v1/rerank', RerankBody, { model: 'reranker-v2-m3', query: 'Hi', documents: ['Hi', 'Ho'] }],
+  ];
+  for (const [path, schema, body, nested] of BODIES) {
+    it(`${path}: null in every optional field, alone and together, gives the result of a body without them`, async () => {
+      const read = async (fields: object) => {
+        api.engine.calls.length = 0;
+        const { status, text } = await api.send('POST', path, { body: { ...body, ...fields } });
+        assert.equal(status, 200, `${JSON.stringify(fields)}: ${text}`);
+        const result = text
+          .replaceAll(/[_-][0-9a-z]{26}/g, '')
+          .replaceAll(/"(created|created_at|completed_at)":\d+/g, '');
+        return { result, requests: api.engine.calls.map(({ request }) => request) };
+      };
+      const { properties = {}, required = [] } = describeNulls(schema);
+      const optional = Object.keys(properties).filter((name) => !required.includes(name) && !(name in body));
+      const plain = await read({});
+      assert.ok(optional.length > 0);
+      for (const name of optional) assert.deepEqual(await read({ [name]: null }), plain, name);
+      assert.deepEqual(await read({ ...Object.fromEntries(optional.map((name) => [name, null])), ...nested }), plain);
+    });
+  }
 
   it('responses are unchanged after all of these requests', async () => {
     for (const route of [EMBEDDINGS, MODERATIONS]) {

@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
-import { describeNulls } from '../http/null-fields.ts';
-import { ChatCompletion, ChatCompletionChunk, ChatRequest } from './schema.ts';
+import { ChatCompletion, ChatCompletionChunk } from './schema.ts';
 
 const hello = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
 
@@ -176,20 +175,6 @@ describe('POST /v1/chat/completions', () => {
     const answer = await chat({ model: 'embed-large-en-v1.5' });
     assertError(answer, 404, 'model_not_found', 'model');
     assert.match(answer.json.error.message, /does not do chat completions; these do: .*general-8b/);
-  });
-
-  it('null in an optional field means that the field is absent', async () => {
-    const { properties = {}, required = [] } = describeNulls(ChatRequest);
-    const nulls = Object.fromEntries(
-      Object.keys(properties).flatMap((name) => (required.includes(name) ? [] : [[name, null]])),
-    );
-    const tool = { type: 'function', function: { name: 'a.b', description: null, parameters: null, strict: null } };
-    const messages = [{ role: 'user', content: 'Hi', name: null, tool_calls: null, tool_call_id: null }];
-    const answer = await chat({ ...nulls, messages, tools: [tool] });
-    assert.equal(answer.status, 200);
-    assert.deepEqual(api.engine.calls.at(-1)!.request.stop, []);
-    assert.equal(api.engine.calls.at(-1)!.request.sampling.temperature, null);
-    assert.equal((await chat({ ...nulls })).status, 200);
   });
 
   it('top_p of 0 is greedy', async () => {

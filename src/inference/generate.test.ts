@@ -163,6 +163,27 @@ describe('startGeneration', () => {
     assert.deepEqual([usage.promptTokens, usage.completionTokens, records.length], [5, 2, 1]);
   });
 
+  for (const { action, recorded } of [
+    { action: 'block', recorded: 'content_filter' },
+    { action: 'warn', recorded: 'length' },
+    { action: null, recorded: 'length' },
+  ] as const) {
+    it(`records the finish reason ${recorded} of a cut answer for which the policy says ${action ?? 'nothing'}`, async () => {
+      const reasons = { flagged: true, stage: 'output', policyId: 'gp_1', reasons: ['x'] } as const;
+      const screen: Screen = {
+        ...PASS_ALL,
+        output: async (_call, texts) => ({
+          replacements: texts.map(() => (action === 'block' ? 'blocked' : null)),
+          notice: action === null ? null : { ...reasons, action },
+        }),
+      };
+      const { generation, records, persist } = await start(words('one two', 'length', 5), screen, false);
+      persist();
+      const { choices } = await collect(generation.events, 1);
+      assert.deepEqual([records[0]?.finishReason, choices[0]?.reason], [recorded, recorded]);
+    });
+  }
+
   it('streams what the engine says without screening it', async () => {
     const screen: Screen = { ...PASS_ALL, output: () => Promise.reject(new Error('screened')) };
     const { generation, persist } = await start(words('one two', 'stop', 5), screen);

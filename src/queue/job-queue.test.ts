@@ -196,18 +196,27 @@ describe('JobQueue', () => {
     assert.deepEqual(rows, [{ state: 'active' }, { state: 'active' }]);
   });
 
-  it('limits concurrency per kind', async () => {
+  it('runs as many jobs of a kind at a time as it allows, and no more', async () => {
     const kind = KINDS['at-once'];
     const both = counted(2);
-    const { done, call } = counted(2);
+    const { done, call } = counted(6);
+    let running = 0;
+    let most = 0;
     queue.work(kind, async () => {
+      running += 1;
+      most = Math.max(most, running);
       both.call();
       await both.done;
+      // The queue fetches a third job, if it may, before these statements have ended.
+      for (let statement = 0; statement < 5; statement += 1) await db.execute('select 1');
+      running -= 1;
       call();
     });
-    await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
-    await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'b' });
+    await db.sql.transaction(async (sql) => {
+      for (let n = 0; n < 6; n += 1) await queue.enqueue(sql, kind, { n }, { key: String(n) });
+    });
     await done;
+    assert.equal(most, 2);
   });
 
   it('limits the slots of one group', async () => {

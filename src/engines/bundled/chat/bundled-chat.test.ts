@@ -150,12 +150,17 @@ describe('the bundled chat engine', () => {
     const instructed: ChatMessage = { role: 'system', content: 'If you do not know, say "No idea."' };
     assert.equal(await reply([instructed, ...messages]), 'No idea.');
   });
-  it('answers long questions about long documents in Thai', async () => {
-    const text = 'หอสมุดเปิดเวลาเก้าโมงเช้าทุกวัน และปิดเวลาห้าโมงเย็น '.repeat(60);
+  it('answers long questions about long documents in Thai with a passage of the one that answers', async () => {
+    const library = 'หอสมุดเปิดเวลาเก้าโมงเช้าทุกวัน และปิดเวลาห้าโมงเย็น ';
+    const other = 'เรือข้ามฟากออกจากท่าเรือทุกชั่วโมง และจอดที่เกาะเล็ก ';
     const content = 'หอสมุดเปิดเวลากี่โมง '.repeat(20);
-    const documents = Array.from({ length: 5 }, (_, i) => ({ title: `${i}.txt`, text: `${i} ${text}` }));
+    const documents = Array.from({ length: 5 }, (_, i) => ({
+      title: `${i}.txt`,
+      text: (i === 3 ? library : other).repeat(60),
+    }));
     const { text: answer, reason } = await say(ask([{ role: 'user', content }], { maxTokens: null }, { documents }));
-    assert.ok(answer.length > 20 && reason === 'stop', `${reason}: ${answer}`);
+    assert.ok(answer.includes(library.trim()) && documents[3]!.text.includes(answer), answer);
+    assert.equal(reason, 'stop');
   });
   it('answers from the documents of the prompt', async () => {
     const documents = [
