@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { CLIENT_DEFAULTS } from './config-defaults.ts';
 import { SIGN_IN_SETTINGS } from './config-sign-in.ts';
+import { requirePrivateHosts } from './lib/address-policy.ts';
 import { parseRateLimits } from './lib/parse-rate-limits.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
@@ -15,6 +16,8 @@ export interface Setting {
   secret?: boolean;
   /** Parses a valid text. Throws an Error whose message completes the sentence "it ...". */
   parse?: (text: string) => unknown;
+  /** Throws an Error as `parse` does for a value that the schema cannot exclude. */
+  check?: (value: unknown) => void;
   description: string;
 }
 
@@ -198,7 +201,8 @@ export const SETTINGS = {
   allowPrivateHosts: {
     env: 'QUIRE_ALLOW_PRIVATE_HOSTS',
     file: 'allow_private_hosts',
-    schema: Type.Array(Type.String({ pattern: '^[A-Za-z0-9._:/-]+$' })),
+    schema: Type.Array(Text),
+    check: (hosts) => requirePrivateHosts(hosts as string[]),
     default: null,
     list: true,
     description:

@@ -280,6 +280,7 @@ function requireValid(setting: Setting, value: unknown, location: string): unkno
     throw new OperatorError(`${location} has a wrong value: it ${describeViolation(validate.errors?.[0])}.${actual}`);
   }
   try {
+    setting.check?.(value);
     return setting.parse?.(value as string) ?? value;
   } catch (error) {
     throw new OperatorError(`${location} has a wrong value: it ${describeError(error)}.${actual}`);

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { mock } from 'node:test';
 import { eq } from 'drizzle-orm';
 import type { Connector } from '../src/knowledge-bases/data-sources/connectors/connector.ts';
-import { withMetadataPrefix } from '../src/knowledge-bases/data-sources/open-source.ts';
+import { withConfigFingerprint } from '../src/knowledge-bases/data-sources/open-source.ts';
 import { chunks, documents } from '../src/knowledge-bases/documents/tables.ts';
 import type { Extraction } from '../src/knowledge-bases/extract/extracted-document.ts';
 import { ingestSource } from '../src/knowledge-bases/ingestion/ingest-source.ts';
@@ -99,7 +99,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
     extractor: plainExtractor,
     renderer: null,
     itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
-    connectorOf: ({ config }) => ({ connector: withMetadataPrefix(source.connector, config['metadata']), config }),
+    connectorOf: ({ config }) => ({ connector: withConfigFingerprint(source.connector, config), config }),
   };
   const queueJob = async () => {
     const jobId = newId('ingestionJob');

@@ -23,6 +23,8 @@ export interface SyncedSource {
   first: Json;
   /** Runs a sync and returns its job with details. */
   sync(): Promise<Json>;
+  /** Changes the config and returns the job of the sync that this starts. */
+  change(config: object): Promise<Json>;
   source(): Promise<Json>;
   /** Documents sorted by name. */
   documents(): Promise<Json[]>;
@@ -54,15 +56,15 @@ export function useSync(more: Partial<Config> = {}) {
     await engine.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  const attempt = async (body: object) => {
+  const probe = async (body: object) => {
     const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
-    return api.send('POST', `/v1/knowledge-bases/${base}/data-sources`, { body });
+    return api.send('POST', `/v1/knowledge-bases/${base}/data-sources/test`, { body });
   };
   return {
     api,
     create: (body: object) => createSource(api, body),
-    /** Sends the request that creates a data source and returns the response. */
-    attempt,
+    /** Sends the request that tests a data source without storing it, and returns the response. */
+    probe,
   };
 }
 
@@ -81,6 +83,12 @@ async function createSource(api: TestApi, body: object): Promise<SyncedSource> {
     path,
     first: await finished(job.id),
     sync: async () => finished((await api.send('POST', `${path}/sync`)).json.id),
+    change: async (config) => {
+      const changed = await api.send('PATCH', path, { body: { config } });
+      if (changed.status !== 200) throw new Error(changed.text);
+      const [latest] = (await api.send('GET', `${root}/ingestion-jobs?order=desc`)).json.data;
+      return finished(latest.id);
+    },
     source: async () => (await api.send('GET', path)).json,
     documents: async () => {
       const { data } = (await api.send('GET', `${root}/documents?limit=100`)).json;

@@ -61,8 +61,18 @@ describe('AddressPolicy', () => {
     for (const [address, host] of others) assert.equal(allowing.allows(address, host), false, address);
   });
 
-  it('rejects invalid ranges', () => {
-    for (const entry of ['10.0.0.0/33', '10.0.0.0/', 'a/8', 'fd00::/129', '10.0.0.0/x']) {
+  it('rejects invalid ranges, and hosts with a scheme or a port', () => {
+    for (const entry of [
+      '127.0.0.1:9000',
+      'db:5432',
+      '[::1]:80',
+      'http://wiki',
+      '10.0.0.0/33',
+      '10.0.0.0/',
+      'a/8',
+      'fd00::/129',
+      '10.0.0.0/x',
+    ]) {
       assert.throws(() => new AddressPolicy([entry]), OperatorError, entry);
     }
   });

@@ -28,6 +28,8 @@ const PUBLIC_IPV6 = ['2000::/3'];
 /** Parts of global unicast that are not public or embed an IPv4 address: Teredo, ORCHID, documentation, 6to4. */
 const BLOCKED_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
+const HOST_NAME = /^[A-Za-z0-9._-]+$/;
+
 /** Decides to which addresses outgoing connections on behalf of tenants may go: public ones, and those that the operator allows. */
 export class AddressPolicy {
   readonly #blocked = rangesOf([...BLOCKED_IPV4, ...BLOCKED_IPV6]);
@@ -35,11 +37,14 @@ export class AddressPolicy {
   readonly #allowedRanges: BlockList;
   readonly #allowedHosts: ReadonlySet<string>;
 
-  /** `allowed`: host names, addresses and CIDR ranges. Throws an `OperatorError` for an invalid one. */
+  /** `allowed`: host names, addresses and CIDR ranges. Throws an `OperatorError` with a predicate for an invalid one. */
   constructor(allowed: readonly string[]) {
     const isRange = (entry: string) => isIP(entry) !== 0 || entry.includes('/');
     this.#allowedRanges = rangesOf(allowed.filter(isRange));
-    this.#allowedHosts = new Set(allowed.filter((entry) => !isRange(entry)).map(normalizeHost));
+    const hosts = allowed.filter((entry) => !isRange(entry));
+    const invalid = hosts.find((host) => !HOST_NAME.test(host));
+    if (invalid !== undefined) throw invalidEntry(invalid);
+    this.#allowedHosts = new Set(hosts.map(normalizeHost));
   }
 
   /** Whether `address`, an IP address in text form, may be connected to for the given host name. */
@@ -58,6 +63,17 @@ function normalizeHost(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
 
+/** Throws an `OperatorError` with a predicate unless all entries are host names, addresses or ranges. */
+export function requirePrivateHosts(allowed: readonly string[]): void {
+  void new AddressPolicy(allowed);
+}
+
+function invalidEntry(entry: string): OperatorError {
+  return new OperatorError(
+    `contains '${entry}'; accepted are host names, addresses and ranges such as 10.0.0.0/8, without scheme and port`,
+  );
+}
+
 function rangesOf(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
@@ -66,9 +82,7 @@ function rangesOf(entries: readonly string[]): BlockList {
     const bits = family === 4 ? 32 : 128;
     const length = prefix === undefined ? bits : Number(prefix);
     if (family === 0 || prefix === '' || !Number.isInteger(length) || length < 0 || length > bits) {
-      throw new OperatorError(
-        `'${entry}' in QUIRE_ALLOW_PRIVATE_HOSTS is neither a host name nor an address range such as 10.0.0.0/8.`,
-      );
+      throw invalidEntry(entry);
     }
     list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6');
   }

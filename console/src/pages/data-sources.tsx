@@ -31,7 +31,13 @@ export function DataSources({ kbId }: { kbId: string }) {
   const mayWrite = useMayWrite();
   const queryClient = useQueryClient();
   const queryKey = ['data-sources', kbId];
-  const refresh = () => queryClient.invalidateQueries({ queryKey });
+  // Deleting a source changes the status of the knowledge base, its documents and its jobs.
+  const refresh = () =>
+    Promise.all(
+      ['data-sources', 'knowledge-base', 'documents', 'jobs'].map((name) =>
+        queryClient.invalidateQueries({ queryKey: [name, kbId] }),
+      ),
+    );
   const add = mayWrite ? (
     <Button w="fit-content" onClick={() => setEdited('new')}>
       {sources.add}

@@ -9,7 +9,6 @@ import { requireText } from '../create-knowledge-base.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { lockKnowledgeBase } from '../store.ts';
 import type { Metadata } from '../tables.ts';
-import { checkAccess } from './check-access.ts';
 import { parseConfig } from './parse-config.ts';
 import type { CreateDataSource, DataSource } from './schema.ts';
 import { encryptConfig } from './secret-fields.ts';
@@ -18,11 +17,11 @@ import { type DataSourceRow, insertDataSource } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
 
 /**
- * Adds a data source and queues its ingestion. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming
+ * Adds a data source and queues its ingestion, without a request to its service: the job checks the credentials. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming
  * `config.file_ids.N`, 400 for an invalid config, 403 as `startSync` does and for files without the scope `files`.
  */
 export async function createDataSource(
-  deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'config' | 'now'>,
+  deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
   call: Call,
   baseId: string,
   body: CreateDataSource,
@@ -33,7 +32,6 @@ export async function createDataSource(
   // Chunks expose the content of a file, so the key needs the scope to read it.
   if (row.type === 'file_upload') requireScope(caller, 'files', 'config.file_ids');
   await findKnowledgeBase(deps, organizationId, baseId);
-  await checkAccess(deps, row);
   await deps.db.sql.transaction(async (sql) => {
     const base = isId('knowledgeBase', baseId) ? await lockKnowledgeBase(sql, organizationId, baseId) : null;
     if (base === null) throw notFound('knowledge_base', baseId, 'kb_id');

@@ -19,7 +19,7 @@ export function openSource(
   stored: StoredConfig,
 ): { connector: Connector; config: Metadata } {
   try {
-    const connector = withMetadataPrefix(CONNECTORS[stored.type], stored.config['metadata']);
+    const connector = withConfigFingerprint(CONNECTORS[stored.type], stored.config);
     return { connector, config: decryptConfig(deps, stored) };
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
@@ -33,10 +33,16 @@ export function contentFingerprint(fingerprint: string): string {
   return fingerprint.replace(METADATA_PREFIX, '');
 }
 
-/** Prefixes fingerprints with a hash of the config's metadata, so that items count as changed when it changes. */
-export function withMetadataPrefix(connector: Connector, metadata: unknown): Connector {
-  if (metadata === undefined) return connector;
-  const prefix = `${createHash('sha256').update(JSON.stringify(metadata)).digest('hex')} `;
+/** Prefixes fingerprints with hashes of the parts of a config that change documents: fields with the text, and metadata. */
+export function withConfigFingerprint(connector: Connector, { metadata, text_fields: fields }: Metadata): Connector {
+  const reading = withFingerprintPrefix(connector, fields, (hash) => `fields:${hash} `);
+  return withFingerprintPrefix(reading, metadata, (hash) => `${hash} `);
+}
+
+/** Prefixes fingerprints with a hash of a part of the config, so that items count as changed when it changes. */
+function withFingerprintPrefix(connector: Connector, part: unknown, toPrefix: (hash: string) => string): Connector {
+  if (part === undefined) return connector;
+  const prefix = toPrefix(createHash('sha256').update(JSON.stringify(part)).digest('hex'));
   return {
     ...connector,
     async *list(deps, config, signal) {

@@ -88,8 +88,8 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources/test', () => {
 
   it('rejects private addresses', async () => {
     const crawl = (url: string) => probe(base, { type: 'web_crawl', config: { urls: [url] } });
-    assertError(await crawl('http://127.0.0.2:9/'), 400, 'invalid_value', 'config');
-    assertError(await crawl('http://169.254.169.254/latest/meta-data'), 400, 'invalid_value', 'config');
+    assertError(await crawl('http://127.0.0.2:9/'), 400, 'invalid_value', 'config.urls.0');
+    assertError(await crawl('http://169.254.169.254/latest/meta-data'), 400, 'invalid_value', 'config.urls.0');
   });
 
   it('follows no redirect to a private address', async (t) => {
@@ -102,12 +102,10 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources/test', () => {
       response.writeHead(302, { location: inner }).end();
     });
     const credentials = { access_key_id: 'a', secret_access_key: 'b' };
-    for (const body of [
-      { type: 'web_crawl', config: { urls: [outer] } },
-      { type: 's3', config: { bucket: 'bucket', endpoint: outer, credentials } },
-    ]) {
-      assertError(await probe(base, body), 400, 'invalid_value', 'config');
-    }
+    const crawl = { type: 'web_crawl', config: { urls: [outer] } };
+    assertError(await probe(base, crawl), 400, 'invalid_value', 'config.urls.0');
+    const bucket = { type: 's3', config: { bucket: 'bucket', endpoint: outer, credentials } };
+    assertError(await probe(base, bucket), 400, 'invalid_value', 'config.endpoint');
     assert.equal(reached, 0);
   });
 

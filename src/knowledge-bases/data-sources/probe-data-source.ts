@@ -7,7 +7,7 @@ import { isId, newId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
-import { toAccessError } from './check-access.ts';
+import { toAccessError } from './access-error.ts';
 import type { SourceItem } from './connectors/connector.ts';
 import { GuardedHttp } from './connectors/http/guarded-http.ts';
 import { CONNECTORS } from './connectors/index.ts';
@@ -56,7 +56,7 @@ export async function probeDataSource(
     }
   } catch (error) {
     // A slow listing that has shown items is a success.
-    if (!timeout.aborted || items.length === 0) throw toProbeError(error, timeout);
+    if (!timeout.aborted || items.length === 0) throw toProbeError(error, timeout, addressField(body.type, config));
   } finally {
     await http.close();
   }
@@ -77,7 +77,13 @@ async function resolveConfig(
   return parseConfig(type, mergeConfig(deps, row, config));
 }
 
-function toProbeError(error: unknown, timeout: AbortSignal): unknown {
-  if (timeout.aborted) return invalidValue('config', 'names a service that did not answer within 15 seconds');
-  return error instanceof IngestionError ? toAccessError(error) : error;
+/** The field of a config that has the address of its service; undefined where the type implies the address. */
+function addressField(type: ProbeDataSource['type'], config: Metadata): string | undefined {
+  return CONNECTORS[type].secretDestinations?.find((name) => config[name] !== undefined);
+}
+
+function toProbeError(error: unknown, timeout: AbortSignal, addressField: string | undefined): unknown {
+  if (!timeout.aborted) return error instanceof IngestionError ? toAccessError(error, addressField) : error;
+  const param = addressField === undefined ? 'config' : `config.${addressField}`;
+  return invalidValue(param, 'names a service that did not answer within 15 seconds');
 }

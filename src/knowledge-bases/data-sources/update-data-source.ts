@@ -5,13 +5,12 @@ import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
-import type { Call, Caller } from '../../lib/caller.ts';
+import type { Call } from '../../lib/caller.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
-import { checkAccess } from './check-access.ts';
 import { namedFiles } from './create-data-source.ts';
-import { type DataSourcePath, findAndLockDataSource, findDataSource } from './find-data-source.ts';
+import { type DataSourcePath, findAndLockDataSource } from './find-data-source.ts';
 import { parseConfig } from './parse-config.ts';
 import type { DataSource, UpdateDataSource } from './schema.ts';
 import { decryptConfig, encryptConfig, mergeConfig } from './secret-fields.ts';
@@ -19,10 +18,7 @@ import { startSync } from './start-sync.ts';
 import { type DataSourceRow, updateDataSourceRow } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
 
-type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'config' | 'now'>;
-
-/** Fields that do not affect the access to the service. */
-const LOCAL_FIELDS: ReadonlySet<string> = new Set(['metadata', 'schedule']);
+type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>;
 
 /**
  * Changes name or config; a changed config starts a sync. Throws 404 as `findDataSource` does and for unknown files, 400
@@ -37,9 +33,6 @@ export async function updateDataSource(
   if (body.type !== undefined) throw invalidValue('type', 'cannot be changed after creation');
   const { caller } = call;
   const { organizationId } = caller;
-  if (Object.keys(body.config ?? {}).some((field) => !LOCAL_FIELDS.has(field))) {
-    await checkChangedAccess(deps, caller, path, body.config ?? {});
-  }
   const row = await deps.db.sql.transaction(async (sql) => {
     const before = await findAndLockDataSource(sql, organizationId, path);
     const namesFiles = before.type === 'file_upload' && body.config?.['file_ids'] !== undefined;
@@ -62,19 +55,6 @@ export async function updateDataSource(
     return after;
   });
   return viewDataSource(row);
-}
-
-/** Checks the access with the merged config, outside of the transaction. */
-async function checkChangedAccess(
-  deps: UpdateDeps,
-  { organizationId }: Caller,
-  path: DataSourcePath,
-  changes: Metadata,
-): Promise<void> {
-  const before = await findDataSource(deps, organizationId, path);
-  const { id, type } = before;
-  const config = parseConfig(type, mergeConfig(deps, before, changes));
-  await checkAccess(deps, { id, type, ...encryptConfig(deps, { id, type, config }) });
 }
 
 /** Returns the stored form of the merged config; null when nothing changed. */

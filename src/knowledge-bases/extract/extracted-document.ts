@@ -54,4 +54,6 @@ export interface ReaderInput {
   charset: string | null;
   /** Approximate characters of one chunk: rows of a table are grouped by it. */
   chunkCharacters: number;
+  /** Fields of JSONL files with the text; undefined for the usual ones. */
+  textFields?: readonly string[] | undefined;
 }

@@ -64,7 +64,7 @@ export class Extractor {
    */
   async *extract(
     { name, mediaType, content }: SourceFile,
-    { chunkSizeTokens }: { chunkSizeTokens: number },
+    { chunkSizeTokens, textFields }: { chunkSizeTokens: number; textFields?: readonly string[] | undefined },
     signal: AbortSignal,
   ): AsyncGenerator<Extraction> {
     const format = documentFormat(name, mediaType);
@@ -78,7 +78,7 @@ export class Extractor {
       const { bytes, remove, content: spooled } = await spool(content, this.#folder, abort);
       try {
         const chunkCharacters = chunkSizeTokens * CHARACTERS_PER_TOKEN;
-        const input = { content: spooled, bytes, charset: parseCharset(mediaType), chunkCharacters };
+        const input = { content: spooled, bytes, charset: parseCharset(mediaType), chunkCharacters, textFields };
         yield* this.#read(format, input, abort);
       } finally {
         await remove();

@@ -318,6 +318,25 @@ describe('JSONL', () => {
     assert.deepEqual({ text, title, metadata }, { text: 'one', title: 'T', metadata: { year: 2020, 'a.b': ['x', 1] } });
   });
 
+  it('reads question and answer together, or the named fields in their order', async () => {
+    const lines = [
+      '{"question":"Who \\"A\\"?\\nB?","answer":"Ann.","n":1}',
+      '{"question":"Alone?","answer":" "}',
+      '{"text":"t","question":"q","answer":"a"}',
+    ];
+    const parts = await read('jsonl', lines.join('\n'));
+    const { text, title, metadata } = documentIn(parts[0]);
+    assert.deepEqual([text, title, metadata], ['Who "A"?\nB?\n\nAnn.', 'Who "A"? B?', { n: 1 }]);
+    assert.equal(codeOf(parts[1]), 'no_text');
+    const { text: plain, metadata: others } = documentIn(parts[2]);
+    assert.deepEqual([plain, others], ['t', { question: 'q', answer: 'a' }]);
+    const named = { ...jobOf(lines.join('\n')), textFields: ['answer', 'question'] };
+    const [first, second, third] = await Array.fromAsync(readDocument('jsonl', named));
+    assert.equal(documentIn(first).text, 'Ann.\n\nWho "A"?\nB?');
+    assert.equal(documentIn(second).text, 'Alone?');
+    assert.deepEqual([documentIn(third).text, documentIn(third).metadata], ['a\n\nq', { text: 't' }]);
+  });
+
   it('fails only the lines that are nested too deeply or too long', async () => {
     const nested = `{"text":"x","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const allowed = `{"text":"x","a":${'['.repeat(127)}${']'.repeat(127)}}`;

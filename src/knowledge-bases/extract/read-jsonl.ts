@@ -5,8 +5,8 @@ import { flattenMetadata, normalizeTitle } from './flatten-metadata.ts';
 import { invalidFile, noText, tooLarge } from './limits.ts';
 import { parseText } from './read-text.ts';
 
-/** Fields that may hold the text; the first non-blank one is used. */
-const TEXT_FIELDS = ['text', 'content', 'body', 'page_content'];
+/** Fields that may hold the text; the first that are not blank are used. */
+const TEXT_FIELDS = [['text'], ['content'], ['body'], ['page_content'], ['question', 'answer']];
 /** Maximum bytes of a line, as for uploads. */
 const MAX_LINE_BYTES = 16_777_216;
 /** Maximum nesting of a line, as for uploads: later steps recurse. */
@@ -14,8 +14,9 @@ const MAX_DEPTH = 128;
 const LF = 10;
 
 /**
- * Reads JSONL: each line is a document, and its part is the line number, from 1. The text is in the field `text`,
- * `content`, `body` or `page_content`, the title in `title`; other fields are metadata. An invalid line fails alone.
+ * Reads JSONL: each line is a document, and its part is the line number, from 1. The text is in the named fields, by default in `text`,
+ * `content`, `body` or `page_content`, or in `question` and `answer`; the title in `title`, or else in `question`; other fields are metadata.
+ * An invalid line fails alone.
  */
 export async function* readJsonl(input: ReaderInput): AsyncGenerator<Extraction> {
   for await (const { number, bytes } of splitLines(streamBytes(input))) {
@@ -24,22 +25,26 @@ export async function* readJsonl(input: ReaderInput): AsyncGenerator<Extraction>
       continue;
     }
     const line = new TextDecoder().decode(bytes).trim();
-    if (line !== '') yield { ...readLine(line, number), bytes: bytes.length };
+    if (line !== '') yield { ...readLine(line, number, input.textFields), bytes: bytes.length };
   }
 }
 
-function readLine(line: string, number: number): Extraction {
+function readLine(line: string, number: number, textFields: readonly string[] | undefined): Extraction {
   const part = `${number}`;
   try {
     const fields = parseObject(line, number);
-    const field = TEXT_FIELDS.find((name) => typeof fields[name] === 'string' && fields[name].trim() !== '');
-    if (field === undefined) {
-      const names = TEXT_FIELDS.map((name) => `'${name}'`).join(', ');
-      throw noText(`Line ${number} has no text: all of the fields ${names} are missing or blank.`);
+    const hasText = (name: string) => typeof fields[name] === 'string' && fields[name].trim() !== '';
+    // A configured field may be missing in some lines; a question without its answer is no text.
+    const names = textFields?.filter(hasText) ?? TEXT_FIELDS.find((group) => group.every(hasText)) ?? [];
+    if (names.length === 0) {
+      const expected = (textFields ?? TEXT_FIELDS.flat()).map((name) => `'${name}'`).join(', ');
+      throw noText(`Line ${number} has no text: all of the fields ${expected} are missing or blank.`);
     }
-    const { [field]: text, title, ...others } = fields;
-    const document = parseText(String(text));
-    return { part, document: { ...document, title: normalizeTitle(title), metadata: flattenMetadata(others) } };
+    const document = parseText(names.map((name) => String(fields[name])).join('\n\n'));
+    const title =
+      normalizeTitle(fields['title']) ?? (names.includes('question') ? normalizeTitle(fields['question']) : null);
+    const others = Object.entries(fields).filter(([name]) => name !== 'title' && !names.includes(name));
+    return { part, document: { ...document, title, metadata: flattenMetadata(Object.fromEntries(others)) } };
   } catch (error) {
     if (error instanceof IngestionError) return { part, error };
     throw error;

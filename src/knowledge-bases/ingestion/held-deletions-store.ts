@@ -4,18 +4,19 @@ import { documents } from '../documents/tables.ts';
 import { ingestionJobs } from '../jobs/tables.ts';
 import type { JobContext } from './store.ts';
 
-/** Counts the documents of a source, and those of items that the job has not listed. */
+/** Counts the documents that a source had before the job started, and those of them whose items the job has not listed. */
 export async function countUnseen(
   sql: Sql,
   sourceId: string,
   jobId: string,
-): Promise<{ total: number; unseen: number }> {
+): Promise<{ earlier: number; unseen: number }> {
   const unseen = expression<number>`count(*) filter (where ${documents.seenBy} <> ${jobId})`.mapWith(Number);
+  const started = sql.select({ at: ingestionJobs.startedAt }).from(ingestionJobs).where(eq(ingestionJobs.id, jobId));
   const [row] = await sql
-    .select({ total: count(), unseen })
+    .select({ earlier: count(), unseen })
     .from(documents)
-    .where(eq(documents.dataSourceId, sourceId));
-  return row ?? { total: 0, unseen: 0 };
+    .where(and(eq(documents.dataSourceId, sourceId), lt(documents.createdAt, started)));
+  return row ?? { earlier: 0, unseen: 0 };
 }
 
 /** Whether the last completed sync of the source before the job has left deletions to the next one. */

@@ -125,6 +125,7 @@ async function syncItems(deps: IngestDeps, context: JobContext & { call: Call },
     filterKeys: new FilterKeys(deps.db, base.id),
     admit: () => admit(deps, context.call, { kind: 'embedding', model: base.embeddingModel }),
     metadata: configMetadata(config),
+    textFields: (Object(config) as { text_fields?: string[] }).text_fields,
     fetch: (item) => connector.fetch(connectorDeps, config, item, signal),
     signal,
   };
@@ -187,15 +188,15 @@ function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, j
 }
 
 /**
- * Leaves the deletion of more than half of a source's documents to the next sync, once: an empty or partial listing of a
- * remote service looks like a deletion. Returns whether it did.
+ * Leaves the deletion of more than half of a source's earlier documents to the next sync, once: an empty or partial listing of a
+ * remote service looks like a deletion, and so does a changed prefix. Returns whether it did.
  */
 async function holdDeletions({ db, logger }: IngestDeps, context: JobContext): Promise<boolean> {
   const { job, source } = context;
-  const { total, unseen } = await countUnseen(db.sql, source.id, job.id);
-  if (2 * unseen <= total || (await hasPendingDeletions(db.sql, context))) return false;
+  const { earlier, unseen } = await countUnseen(db.sql, source.id, job.id);
+  if (2 * unseen <= earlier || (await hasPendingDeletions(db.sql, context))) return false;
   await setPendingDeletions(db.sql, job.id, unseen);
-  logger.warn({ job: job.id, documents: total, missing: unseen }, 'deletion of most documents left to the next sync');
+  logger.warn({ job: job.id, documents: earlier, missing: unseen }, 'deletion of most documents left to the next sync');
   return true;
 }
 

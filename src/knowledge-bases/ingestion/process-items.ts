@@ -63,6 +63,8 @@ export interface RunContext extends JobContext {
   fetch(item: SourceItem): Promise<SourceContent>;
   /** Metadata that the data source's config adds to every document. */
   metadata: DocumentMetadata;
+  /** Fields of JSONL files with the text, by the data source's config. */
+  textFields: readonly string[] | undefined;
   signal: AbortSignal;
 }
 
@@ -130,11 +132,11 @@ async function processItem(context: ItemContext, item: SourceItem): Promise<Proc
 
 /** Reads all documents of an item. Writes full batches; the remaining documents are returned. */
 async function readItem(context: ItemContext, item: SourceItem): Promise<ProcessedItem> {
-  const { deps, base, signal } = context;
+  const { deps, base, signal, textFields } = context;
   const content = await context.fetch(item);
   const fetched = { bytes: 0 };
   const file = { name: content.filename, mediaType: content.mediaType, content: countBytes(content.bytes, fetched) };
-  const extractions = deps.extractor.extract(file, { chunkSizeTokens: base.chunkSizeTokens }, signal);
+  const extractions = deps.extractor.extract(file, { chunkSizeTokens: base.chunkSizeTokens, textFields }, signal);
   let changes: DocumentChange[] = [];
   let firstError: JobError | null = null;
   let hasText = false;

@@ -258,7 +258,8 @@ async function writeRows(
     documentsFailed: written.length - current.completed,
     chunksCreated: written.reduce((sum, row) => sum + createdChunks(row), 0),
     documentsNew: written.length - before.length,
-    documentsModified: before.length,
+    // A failed document counts as failed, at every sync that tries it again.
+    documentsModified: changes.filter(({ before, outcome }) => before !== null && !('error' in outcome)).length,
   });
 }
 

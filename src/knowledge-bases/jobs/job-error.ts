@@ -37,6 +37,8 @@ const RETRYABLE: ReadonlySet<JobErrorCode> = new Set(['rate_limited', 'timeout',
 export class IngestionError extends Error {
   override readonly name = 'IngestionError';
   readonly code: JobErrorCode;
+  /** Path of the config's field that the error is about, such as `urls.0`, where the connector knows it. */
+  configField?: string;
 
   constructor(code: JobErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

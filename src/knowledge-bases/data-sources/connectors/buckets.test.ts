@@ -7,7 +7,7 @@ import { useSync } from '../../../../test/sync.ts';
 import { documentFormat } from '../../extract/formats.ts';
 import { isSupportedFile } from './file-formats.ts';
 
-const { api, create, attempt } = useSync();
+const { api, create, probe } = useSync();
 type Job = Record<string, unknown>;
 const counts = (job: Job) =>
   ['new', 'modified', 'deleted', 'skipped'].map((name) => job[`documents_${name}`]) as number[];
@@ -92,17 +92,17 @@ describe('a data source of the type s3', () => {
 
   it('400 for rejected credentials, unknown buckets, blocked and unreachable endpoints', async () => {
     const wrong = { credentials: { access_key_id: 'AKIA0', secret_access_key: 'SECRET' } };
-    const rejected = await attempt(body(wrong));
+    const rejected = await probe(body(wrong));
     assertError(rejected, 400, 'invalid_value', 'config.credentials');
     assert.doesNotMatch(rejected.text, /SECRET/);
-    assertError(await attempt(body({ bucket: 'unknown' })), 400, 'invalid_value', 'config');
+    assertError(await probe(body({ bucket: 'unknown' })), 400, 'invalid_value', 'config');
     for (const endpoint of ['http://127.0.0.2:9', 'http://2130706434/', 'http://[::1]/', 'http://169.254.169.254/']) {
-      const blocked = await attempt(body({ endpoint }));
-      assertError(blocked, 400, 'invalid_value', 'config');
+      const blocked = await probe(body({ endpoint }));
+      assertError(blocked, 400, 'invalid_value', 'config.endpoint');
       assert.match(blocked.json.error.message, /blocked address/);
     }
-    const unreachable = await attempt(body({ endpoint: 'http://127.0.0.1:9' }));
-    assertError(unreachable, 400, 'invalid_value', 'config');
+    const unreachable = await probe(body({ endpoint: 'http://127.0.0.1:9' }));
+    assertError(unreachable, 400, 'invalid_value', 'config.endpoint');
     assert.match(unreachable.json.error.message, /could not be reached/);
   });
 });
@@ -148,19 +148,19 @@ describe('a data source of the type gcs', () => {
     const job = await source.sync();
     assert.deepEqual([job.status, job.error.code, job.documents_deleted], ['failed', 'authentication_failed', 0]);
     assert.equal((await source.documents()).length, 2);
-    assertError(await attempt(body()), 400, 'invalid_value', 'config.credentials');
+    assertError(await probe(body()), 400, 'invalid_value', 'config.credentials');
     google.isRevoked = false;
   });
 
   it('400 for unknown buckets and blocked endpoints and token servers', async () => {
-    assertError(await attempt(body({ bucket: 'unknown' })), 400, 'invalid_value', 'config');
-    assertError(await attempt(body({ endpoint: 'http://localhost.:1' })), 400, 'invalid_value', 'config');
+    assertError(await probe(body({ bucket: 'unknown' })), 400, 'invalid_value', 'config');
+    assertError(await probe(body({ endpoint: 'http://localhost.:1' })), 400, 'invalid_value', 'config.endpoint');
     google.tokenFault = googleError(403, 'Not the format of a token server.');
-    assertError(await attempt(body()), 400, 'invalid_value', 'config.credentials');
+    assertError(await probe(body()), 400, 'invalid_value', 'config.credentials');
     google.tokenFault = null;
     const account = { ...google.account, token_uri: 'http://169.254.169.254/token' };
-    const answer = await attempt(body({ credentials: { service_account_json: account } }));
-    assertError(answer, 400, 'invalid_value', 'config');
+    const answer = await probe(body({ credentials: { service_account_json: account } }));
+    assertError(answer, 400, 'invalid_value', 'config.credentials.service_account_json.token_uri');
     assert.match(answer.json.error.message, /blocked address/);
   });
 });

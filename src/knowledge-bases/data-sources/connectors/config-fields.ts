@@ -19,6 +19,14 @@ export const COMMON_FIELDS = {
     description:
       'Metadata for every document of this source, at most 64 KiB. Overrides the metadata of the documents themselves.',
   }),
+  text_fields: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+      minItems: 1,
+      maxItems: 16,
+      description:
+        'Fields of JSONL files that hold the text, joined in this order. Default: `text`, `content`, `body` or `page_content`, whichever comes first, or else `question` and `answer`.',
+    }),
+  ),
 };
 
 /** Fields of every config of a remote service. */

@@ -57,8 +57,8 @@ export interface Connector<Config extends TSchema = TSchema> {
   /** Validates what the schema cannot express and returns the config to store. Throws 400 naming `config.<path>`. */
   check?(config: Static<Config>): Static<Config>;
   /**
-   * Checks the credentials with one cheap request, when a data source is created or changed. Throws `IngestionError` as
-   * `list` does.
+   * Checks the credentials with one cheap request, for the test of a data source; a job finds out by its listing. Throws `IngestionError`
+   * as `list` does.
    */
   checkAccess?(http: GuardedHttp, config: Static<Config>, signal: AbortSignal): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 import { createSign } from 'node:crypto';
 import type { Static } from 'typebox';
-import { IngestionError } from '../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../jobs/job-error.ts';
 import type { ServiceAccount } from './config-fields.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
 import { RestClient, ServiceError } from './http/rest-client.ts';
@@ -12,8 +12,12 @@ const ASSERTION_SECONDS = 3600;
 /** A token is replaced this long before it expires. */
 const RENEWAL_SECONDS = 300;
 
-/** Reasons of 403 that mean too many requests. */
-const RATE_LIMIT_REASONS: ReadonlySet<string> = new Set(['rateLimitExceeded', 'userRateLimitExceeded']);
+/** Codes of the reasons of 403 that do not mean missing rights: https://developers.google.com/workspace/drive/api/guides/handle-errors */
+const REASONS_OF_403: Readonly<Record<string, JobErrorCode>> = {
+  rateLimitExceeded: 'rate_limited',
+  userRateLimitExceeded: 'rate_limited',
+  exportSizeLimitExceeded: 'too_large',
+};
 
 /** Error body of Google's JSON APIs: https://cloud.google.com/storage/docs/json_api/v1/status-codes */
 interface GoogleError {
@@ -63,9 +67,11 @@ export function createGoogleClient(
     service,
     headers: async () => ({ authorization: `Bearer ${(await currentToken()).value}` }),
     errorMessage: (body) => (body as GoogleError | null)?.error?.message,
-    isRateLimited: (status, body) =>
-      status === 403 &&
-      ((body as GoogleError | null)?.error?.errors ?? []).some(({ reason }) => RATE_LIMIT_REASONS.has(reason ?? '')),
+    errorCode: (status, body) => {
+      if (status !== 403) return undefined;
+      const reasons = (body as GoogleError | null)?.error?.errors ?? [];
+      return reasons.map(({ reason = '' }) => REASONS_OF_403[reason]).find((code) => code !== undefined);
+    },
     ...(retries !== undefined && { retries }),
   });
 }
@@ -101,6 +107,7 @@ async function requestToken(
   } catch (error) {
     // The token server answers 400 `invalid_grant` for a deleted key or account.
     const isRejected = error instanceof ServiceError && [400, 401, 403].includes(error.status);
+    if (error instanceof IngestionError) error.configField = 'credentials.service_account_json.token_uri';
     throw isRejected ? new IngestionError('authentication_failed', error.message, error) : error;
   }
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { IngestionError, type JobErrorCode } from '../../jobs/job-error.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
+import { codeOfStatus } from './http/rest-client.ts';
 
 /** Maximum bytes of an object, as for uploads. */
 const MAX_OBJECT_BYTES = 536_870_912;
@@ -19,6 +20,8 @@ const CODES: Readonly<Record<string, JobErrorCode>> = {
   NoSuchBucket: 'not_found',
   NoSuchKey: 'not_found',
   NotFound: 'not_found',
+  // 400, when the body of a request did not arrive in time.
+  RequestTimeout: 'timeout',
   SlowDown: 'rate_limited',
   TooManyRequests: 'rate_limited',
 };
@@ -89,9 +92,8 @@ export function toS3Error(error: unknown, signal: AbortSignal): unknown {
   if (cause instanceof IngestionError) return cause;
   const status = $metadata?.httpStatusCode;
   if (status === undefined) return error;
-  const byStatus = status === 403 ? 'access_denied' : status === 404 ? 'not_found' : 'server_error';
   return new IngestionError(
-    CODES[name] ?? byStatus,
+    CODES[name] ?? codeOfStatus(status),
     `S3 answers ${status}: ${name} (${message.slice(0, 300)}).`,
     error,
   );

@@ -16,6 +16,8 @@ export const INLINE: ReadonlySet<string> = words(
 const HEADING = /^h([1-6])$/;
 /** Maximum nesting that is split into blocks; deeper elements become one text. */
 const MAX_DEPTH = 400;
+/** Roles of tables that only place their content. */
+const LAYOUT_ROLES: ReadonlySet<string> = new Set(['presentation', 'none']);
 /** Inline styles that hide an element. */
 const HIDDEN = /display\s*:\s*none|visibility\s*:\s*hidden/i;
 
@@ -193,9 +195,18 @@ function textOf(element: PageElement): string {
   return pieces.join('');
 }
 
-/** Whether a table holds data: layout tables contain tables, lists, headings or several paragraphs per cell. */
+/**
+ * Whether a table holds data. A table with header cells or a caption does, and so does one with at least two rows of the same number of
+ * cells, whatever the cells contain. Layout tables contain tables or headings, or lists and paragraphs in cells of their own shape.
+ */
 function isDataTable(table: PageElement): boolean {
-  if (table.querySelector('table, ul, ol, pre, h1, h2, h3, h4') !== null) return false;
-  const cells = [...table.querySelectorAll('td, th')];
-  return cells.length > 1 && cells.every((cell) => [...cell.querySelectorAll('p')].length < 3);
+  if (table.querySelector('table, h1, h2, h3, h4') !== null || LAYOUT_ROLES.has(table.getAttribute('role') ?? ''))
+    return false;
+  const rows = [...table.querySelectorAll('tr')].map((row) => [...row.children].length);
+  if (rows.reduce((sum, cells) => sum + cells, 0) < 2) return false;
+  if (table.querySelector('th, caption') !== null) return true;
+  const [columns = 0] = rows;
+  if (rows.length > 1 && columns > 1 && rows.every((cells) => cells === columns)) return true;
+  const hasBlocks = table.querySelector('ul, ol, pre') !== null;
+  return !hasBlocks && [...table.querySelectorAll('td')].every((cell) => [...cell.querySelectorAll('p')].length < 3);
 }

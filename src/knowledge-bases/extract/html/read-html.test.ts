@@ -42,6 +42,34 @@ describe('readHtml', () => {
     ]);
   });
 
+  it('keeps the rows of tables whose cells hold lists, paragraphs or divisions', () => {
+    const rows = `<tr><th>Port</th><th>Ships</th></tr><tr><td><div>Brest</div><div>France</div></td><td><ul><li>one</li><li>two</li></ul></td></tr>`;
+    const plain = '<tr><td><div>Oban</div></td><td><p>a</p><p>b</p><p>c</p></td></tr>';
+    const blocks = blocksOf(
+      extractMainContent(`<h1>Ports</h1><table>${rows}</table><table>${plain.repeat(2)}</table>`),
+    );
+    assert.deepEqual(blocks.slice(1), [
+      'table: Port | Ships\nBrest France | one two',
+      'table: Oban | a b c\nOban | a b c',
+    ]);
+    const layout = '<table><tr><td><ul><li>Home</li></ul></td><td><p>Text.</p></td></tr><tr><td>End</td></tr></table>';
+    assert.deepEqual(blocksOf(extractMainContent(layout)), ['list-item: - Home', 'paragraph: Text.', 'paragraph: End']);
+    const placed = `<table role="presentation">${plain.repeat(2)}</table>`;
+    assert.ok(!blocksOf(extractMainContent(placed)).some((block) => block.startsWith('table')));
+  });
+
+  it('leaves permalink signs and links that edit the page out of headings and text', () => {
+    const link = (text: string, href = '#x') => `<a class="headerlink" href="${href}">${text}</a>`;
+    const html = `<h1>Tides${link('¶')}</h1>${link('Edit this page', '/edit')}<h2>Sea ${link('#')}</h2><p>In C${'#'} see ${link('section 2')} and ${link('View page source', '/s')}.</p><h3>Moon${link('&#8203;')}</h3><p>${link('How to edit this page in a browser', '/how')}</p>`;
+    assert.deepEqual(blocksOf(extractMainContent(html)), [
+      'heading2: Tides',
+      'heading2: Sea',
+      'paragraph: In C# see section 2 and .',
+      'heading3: Moon',
+      'paragraph: How to edit this page in a browser',
+    ]);
+  });
+
   it('keeps the text of MathML formulas in their line, without their TeX source', () => {
     const power = '<msup><mi>r</mi><mn>2</mn></msup>';
     const source = `<math><semantics><mrow><mi>A</mi><mo>=</mo><mi>π</mi>${power}</mrow><annotation>A=\\pi r^2</annotation></semantics></math>`;

@@ -7,6 +7,7 @@ import { MAX_WHOLE_TEXT_BYTES } from '../limits.ts';
 import { TextWriter } from '../text-writer.ts';
 import { HtmlBlocks, measurePage, removeBoilerplate } from './html-blocks.ts';
 import { limitNesting } from './limit-nesting.ts';
+import { removePageControls } from './page-controls.ts';
 import { pageMetadata } from './page-metadata.ts';
 import { type PageDocument, type PageElement, parsePage } from './parse-page.ts';
 
@@ -44,6 +45,7 @@ function declaredCharset(bytes: Uint8Array): string | null {
 export function extractMainContent(source: string): ExtractedDocument {
   const html = limitNesting(cleanText(source));
   const document = parsePage(html);
+  removePageControls(document);
   const own = pageMetadata(document);
   const article = isTooLarge(document) ? null : findArticle(document);
   const title = own.title ?? (collapseWhitespace(article?.title ?? '') || null);
@@ -54,6 +56,7 @@ export function extractMainContent(source: string): ExtractedDocument {
     return { ...writeContent(content, article.title || title), title, metadata };
   }
   const page = parsePage(html);
+  removePageControls(page);
   removeBoilerplate(page);
   const body = page.body ?? page.documentElement;
   const isMain = content && textLength(content) >= SMALL_CONTENT.share * textLength(body);

@@ -28,8 +28,8 @@ describe('storageToMarkdown', () => {
       'Note',
     ],
     'links, dates and tasks': [
-      '<p>See <ac:link><ri:page ri:content-title="Pumps"/></ac:link> on <time datetime="2026-01-02"/></p><ac:task-list><ac:task><ac:task-id>1</ac:task-id><ac:task-status>complete</ac:task-status><ac:task-body>Do it</ac:task-body></ac:task></ac:task-list>',
-      'See Pumps on 2026-01-02\n\n- Do it',
+      '<p>See <ac:link><ri:page ri:content-title="Pumps"/></ac:link> and <ac:link><ri:page ri:content-title="Valves"/><ac:plain-text-link-body><![CDATA[the other]]></ac:plain-text-link-body></ac:link> or <ac:link><ri:attachment ri:filename="a.txt"/><ac:link-body><em>the file</em></ac:link-body></ac:link> on <time datetime="2026-01-02"/></p><ac:task-list><ac:task><ac:task-id>1</ac:task-id><ac:task-status>complete</ac:task-status><ac:task-body>Do it</ac:task-body></ac:task></ac:task-list>',
+      'See Pumps and the other or the file on 2026-01-02\n\n- Do it',
     ],
     'damaged markup': ['<p>a<b>c', 'ac'],
   };
@@ -39,7 +39,7 @@ describe('storageToMarkdown', () => {
 });
 
 describe('a data source of the type confluence', () => {
-  const { api, create, attempt } = useSync();
+  const { api, create, probe } = useSync();
   let wiki: ConfluenceServer;
   before(async () => {
     wiki = await startConfluence();
@@ -75,7 +75,7 @@ describe('a data source of the type confluence', () => {
 
   it('ingests pages and attachments with their place, and sees changes, deletions and revoked tokens', async () => {
     wiki.faults = [429];
-    assertError(await attempt(body()), 400, 'invalid_value', 'config');
+    assertError(await probe(body()), 400, 'invalid_value', 'config.url');
     const source = await create(body({ url: `${wiki.url}/wiki/` }));
     assert.deepEqual([source.first.status, source.first.documents_processed], ['completed', 4]);
     const failed = source.first.document_details.find(({ status }: Job) => status === 'failed');
@@ -124,11 +124,11 @@ describe('a data source of the type confluence', () => {
 
   it('400 for rejected tokens, unknown spaces and blocked addresses', async () => {
     const wrong = { credentials: { email: 'reader@acme.example', api_token: 'wrong' } };
-    assertError(await attempt(body(wrong)), 400, 'invalid_value', 'config.credentials');
-    assertError(await attempt(body({ space_keys: ['NONE'] })), 400, 'invalid_value', 'config');
+    assertError(await probe(body(wrong)), 400, 'invalid_value', 'config.credentials');
+    assertError(await probe(body({ space_keys: ['NONE'] })), 400, 'invalid_value', 'config');
     for (const url of ['http://127.0.0.2:1', 'http://0x7f000002/', 'http://[::1]/wiki', 'http://169.254.169.254']) {
-      const answer = await attempt(body({ url }));
-      assertError(answer, 400, 'invalid_value', 'config');
+      const answer = await probe(body({ url }));
+      assertError(answer, 400, 'invalid_value', 'config.url');
       assert.match(answer.json.error.message, /blocked address/);
     }
   });

@@ -50,6 +50,8 @@ class MarkdownWriter {
   #tables = 0;
   #skipped = 0;
   readonly #macros: string[] = [];
+  /** The open link: the name of its target, and the length of the line before its body. */
+  #link: { name: string; start: number } | null = null;
   #isCode = false;
   #code = '';
 
@@ -65,8 +67,9 @@ class MarkdownWriter {
     else if (name === 'table') this.#openTable();
     else if (name === 'tr' && this.#tables === 1) this.#row = [];
     else if (name === 'br') this.#line += this.#row === null ? '\n' : ' ';
+    else if (name === 'ac:link') this.#link = { name: '', start: this.#line.length };
     else if (name === 'ri:page' || name === 'ri:attachment')
-      this.#line += attributes['ri:content-title'] ?? attributes['ri:filename'] ?? '';
+      this.#nameTarget(attributes['ri:content-title'] ?? attributes['ri:filename'] ?? '');
     else if (name === 'time') this.#line += attributes['datetime'] ?? '';
     else if (BLOCKS.has(name) && this.#lists.length === 0) this.#endLine();
     else if ((name === 'td' || name === 'th') && this.#tables === 1) this.#line = '';
@@ -84,8 +87,21 @@ class MarkdownWriter {
     else if ((name === 'td' || name === 'th') && this.#tables === 1) this.#endCell();
     else if (name === 'tr' && this.#tables === 1) this.#endRow();
     else if (name === 'table') this.#tables -= 1;
+    else if (name === 'ac:link') this.#endLink();
     else if (name === 'ul' || name === 'ol') this.#lists.pop();
     if (/^(h[1-6]|li|ac:task)$/.test(name) || BLOCKS.has(name)) this.#endLine();
+  }
+
+  #nameTarget(name: string): void {
+    if (this.#link === null) this.#line += name;
+    else this.#link.name = name;
+  }
+
+  /** A link without a body shows the name of its target. */
+  #endLink(): void {
+    const { name, start } = this.#link ?? { name: '', start: 0 };
+    this.#link = null;
+    if (this.#line.slice(start).trim() === '') this.#line += name;
   }
 
   finish(): string {

@@ -13,7 +13,7 @@ const counts = (job: Job) => ['new', 'modified', 'deleted', 'skipped'].map((name
 const names = (documents: { name: string }[]) => documents.map(({ name }) => name);
 
 describe('a data source of the type google_drive', () => {
-  const { api, create, attempt } = useSync();
+  const { api, create, probe } = useSync();
   let google: GoogleServer;
   const drive = new DriveFixture();
   const put = (id: string, name: string, more: Partial<ServedFile> = {}) => drive.put(id, { name, ...more });
@@ -146,16 +146,33 @@ describe('a data source of the type google_drive', () => {
     assert.ok((await listed()).includes('far.txt'), 'another selection leads to a listing');
   });
 
-  it('fails without deletions when a named folder is gone; 400 for one at creation', async () => {
+  it('too_large for a document above the limit of exports, and access_denied for one without rights', async () => {
+    put('exports', 'Exports', { mimeType: `${EDITOR}folder` });
+    const document = { mimeType: `${EDITOR}document`, parents: ['exports'], status: 403 };
+    put('large', 'Large', { ...document, reason: 'exportSizeLimitExceeded' });
+    put('closed', 'Closed', document);
+    const source = await create(body({ folder_ids: ['exports'] }));
+    const errors = source.first.document_details.map(({ document_name, error }: Job) => [
+      document_name,
+      (error as Job)['code'],
+      (error as Job)['retryable'],
+    ]);
+    assert.deepEqual(errors.toSorted(), [
+      ['Closed', 'access_denied', false],
+      ['Large', 'too_large', false],
+    ]);
+  });
+
+  it('fails without deletions when a named folder is gone; 400 for one at a test', async () => {
     put('lone', 'Lone', { mimeType: `${EDITOR}folder` });
     put('inside', 'inside.txt', { md5Checksum: 'i', parents: ['lone'], content: 'Inside.' });
     const source = await create(body({ folder_ids: ['lone'] }));
     drive.remove('lone');
     const job = await source.sync();
     assert.deepEqual([job.status, job.error.code, job.documents_deleted], ['failed', 'not_found', 0]);
-    assertError(await attempt(body({ folder_ids: ['lone'] })), 400, 'invalid_value', 'config');
+    assertError(await probe(body({ folder_ids: ['lone'] })), 400, 'invalid_value', 'config');
     google.isRevoked = true;
-    assertError(await attempt(body()), 400, 'invalid_value', 'config.credentials');
+    assertError(await probe(body()), 400, 'invalid_value', 'config.credentials');
     google.isRevoked = false;
   });
 });

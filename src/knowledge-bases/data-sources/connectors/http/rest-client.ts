@@ -16,14 +16,27 @@ const DOWNLOAD_TIMEOUT_MS = 900_000;
 /** Characters of a service's message that an error quotes. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
+/** Codes of statuses below 500; others mean that the connector and the service do not fit, which no retry changes. */
 const CODES: Readonly<Record<number, JobErrorCode>> = {
   401: 'authentication_failed',
   403: 'access_denied',
   404: 'not_found',
+  408: 'timeout',
+  // Notion: the object was being saved.
+  409: 'server_error',
   410: 'not_found',
   413: 'too_large',
+  425: 'rate_limited',
   429: 'rate_limited',
 };
+
+/** Returns the code of an error status of a service. */
+export function codeOfStatus(status: number): JobErrorCode {
+  return CODES[status] ?? (status >= 400 && status < 500 ? 'connector_unavailable' : 'server_error');
+}
+
+/** Errors that the next attempt may not meet. */
+const PASSING: ReadonlySet<JobErrorCode> = new Set(['timeout', 'server_error', 'rate_limited']);
 
 /** A response of a service with an error status. */
 export class ServiceError extends IngestionError {
@@ -44,8 +57,8 @@ export interface RestClientOptions {
   headers: () => Promise<Record<string, string>>;
   /** Finds the message in the JSON of an error. */
   errorMessage: (body: unknown) => string | undefined;
-  /** Whether an error with another status than 429 means that there were too many requests. */
-  isRateLimited?: (status: number, body: unknown) => boolean;
+  /** The code of an error that its body tells better than its status; undefined for others. */
+  errorCode?: (status: number, body: unknown) => JobErrorCode | undefined;
   /** Limits the rate. */
   pace?: HostPace;
   /** Number of retries; 0 for checks that must answer soon. */
@@ -97,22 +110,21 @@ export class RestClient {
       return response.status < 300 ? response : await this.#readError(response);
     } catch (error) {
       if (!(error instanceof IngestionError)) throw error;
-      return { error, isPassing: error.code === 'timeout' || error.code === 'server_error', retryAfterMs: null };
+      return { error, isPassing: PASSING.has(error.code), retryAfterMs: null };
     }
   }
 
   async #readError(response: GuardedResponse) {
-    const { service, errorMessage, isRateLimited } = this.#options;
+    const { service, errorMessage, errorCode } = this.#options;
     const { status, headers } = response;
     const body = parseJson((await readBody(response)).toString());
-    const isLimited = status === 429 || isRateLimited?.(status, body) === true;
-    const code = isLimited ? 'rate_limited' : (CODES[status] ?? 'server_error');
+    const code = errorCode?.(status, body) ?? codeOfStatus(status);
     // A proxy may answer with another JSON than the service.
     const found: unknown = errorMessage(body);
     const detail = typeof found === 'string' ? `: ${found.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
     const message = `${service} answers ${status}${detail}.`;
     const error = new ServiceError(code, message, status);
-    return { error, isPassing: isLimited || status >= 500, retryAfterMs: retryDelayMs(headers['retry-after']) };
+    return { error, isPassing: PASSING.has(code), retryAfterMs: retryDelayMs(headers['retry-after']) };
   }
 }
 

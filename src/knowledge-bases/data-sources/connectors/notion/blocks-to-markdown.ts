@@ -87,6 +87,20 @@ function indent(text: string): string {
   return text.replaceAll(/^/gm, '  ');
 }
 
+/** Code with its language, in a fence that the code does not contain. */
+function fencedCode(code: string, language: unknown): string {
+  const fence = code.includes('```') ? '~~~~' : '```';
+  // The default of Notion says nothing about the code.
+  const info = typeof language === 'string' && language !== 'plain text' ? language : '';
+  return `${fence}${info}\n${code}\n${fence}`;
+}
+
+/** A Markdown link; the address alone without a caption. */
+function linkTo(url: string, caption: string): string {
+  if (url === '') return caption;
+  return caption === '' ? `<${url}>` : `[${caption.replaceAll(/[[\]]/g, '\\$&')}](<${url}>)`;
+}
+
 /** Text of a block without its children. */
 function blockText(block: NotionBlock, number: number): string {
   const fields = Object(block[block.type]) as Record<string, unknown>;
@@ -102,7 +116,11 @@ function blockText(block: NotionBlock, number: number): string {
     case 'to_do':
       return `- [${fields['checked'] === true ? 'x' : ' '}] ${text}`;
     case 'code':
-      return `\`\`\`\n${text}\n\`\`\``;
+      return fencedCode(text, fields['language']);
+    case 'bookmark':
+    case 'embed':
+    case 'link_preview':
+      return linkTo(String(fields['url'] ?? ''), plainText(fields['caption']));
     case 'equation':
       return String(fields['expression'] ?? '');
     default:

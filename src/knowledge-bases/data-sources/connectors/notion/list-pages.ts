@@ -1,8 +1,10 @@
-import { IngestionError } from '../../../jobs/job-error.ts';
-import { type NotionApi, type NotionPage, normalizeId, type Parent } from './notion-api.ts';
+import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { type NotionApi, type NotionDataSource, type NotionPage, normalizeId, type Parent } from './notion-api.ts';
 
 /** Maximum length of a chain of parents. */
 const MAX_ANCESTORS = 100;
+/** Errors of a parent that the integration cannot read, although it was given a page below. Other pages are still listed. */
+const UNREADABLE: ReadonlySet<JobErrorCode> = new Set(['not_found', 'access_denied', 'connector_unavailable']);
 
 /** The pages and databases that a data source selects. */
 interface Selection {
@@ -20,9 +22,9 @@ export async function* listPages(
   signal: AbortSignal,
 ): AsyncGenerator<NotionPage> {
   const seen = new Set<string>();
-  const isNew = (page: NotionPage) => {
+  const isNew = (page: NotionPage | NotionDataSource): page is NotionPage => {
     const id = normalizeId(page.id);
-    if (page.object !== 'page' || page.archived === true || page.in_trash === true || seen.has(id)) return false;
+    if (page.object !== 'page' || page.in_trash === true || seen.has(id)) return false;
     seen.add(id);
     return true;
   };
@@ -50,9 +52,12 @@ async function* listDescendants(
   const roots = new Set(rootIds.map(normalizeId));
   const pages: NotionPage[] = [];
   const parents = new Map<string, Parent>();
-  for await (const page of api.search(signal)) {
-    parents.set(normalizeId(page.id), page.parent);
-    if (page.object === 'page') pages.push(page);
+  for await (const object of api.search(signal)) {
+    parents.set(normalizeId(object.id), object.parent);
+    if (object.object === 'page') pages.push(object);
+    else if (object.database_parent !== undefined) {
+      parents.set(normalizeId(object.parent.database_id ?? object.id), object.database_parent);
+    }
   }
   for (const page of pages) {
     let { parent } = page;
@@ -82,9 +87,7 @@ async function loadParent(api: NotionApi, parent: Parent, signal: AbortSignal): 
     if (parent.database_id !== undefined) return (await api.database(parent.database_id, signal)).parent;
     return (await api.page(parent.page_id ?? '', signal)).parent;
   } catch (error) {
-    // The integration was given the page, but not what is above it.
-    const isHidden = error instanceof IngestionError && (error.code === 'not_found' || error.code === 'access_denied');
-    if (isHidden) return { type: 'workspace' };
+    if (error instanceof IngestionError && UNREADABLE.has(error.code)) return { type: 'workspace' };
     throw error;
   }
 }

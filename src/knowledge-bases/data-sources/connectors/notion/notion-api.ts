@@ -3,7 +3,7 @@ import { HostPace } from '../http/host-pace.ts';
 import { RestClient } from '../http/rest-client.ts';
 
 /** Version of the API whose shapes this folder reads: https://developers.notion.com/reference/versioning */
-const API_VERSION = '2022-06-28';
+const API_VERSION = '2026-03-11';
 /** Concurrent requests, so that a slow one does not lower the rate. */
 const CONCURRENCY = 3;
 /** Maximum of the API. */
@@ -20,16 +20,32 @@ export interface Parent {
   block_id?: string;
 }
 
-/** https://developers.notion.com/reference/page; databases have the same fields but `properties`. */
+/** https://developers.notion.com/reference/page */
 export interface NotionPage {
-  object: 'page' | 'database';
+  object: 'page';
   id: string;
   parent: Parent;
   last_edited_time: string;
-  archived?: boolean;
   in_trash?: boolean;
   url: string;
   properties: Record<string, Property>;
+}
+
+/** A table of a database: https://developers.notion.com/reference/data-source */
+export interface NotionDataSource {
+  object: 'data_source';
+  id: string;
+  /** The database. */
+  parent: Parent;
+  /** The parent of the database. */
+  database_parent?: Parent;
+}
+
+/** https://developers.notion.com/reference/database */
+export interface NotionDatabase {
+  id: string;
+  parent: Parent;
+  data_sources: { id: string }[];
 }
 
 /** https://developers.notion.com/reference/page-property-values */
@@ -90,7 +106,7 @@ export class NotionApi {
     return this.#client.json(`${this.#base}/pages/${id}`, signal);
   }
 
-  database(id: string, signal: AbortSignal): Promise<NotionPage> {
+  database(id: string, signal: AbortSignal): Promise<NotionDatabase> {
     return this.#client.json(`${this.#base}/databases/${id}`, signal);
   }
 
@@ -98,19 +114,24 @@ export class NotionApi {
     return this.#client.json(`${this.#base}/blocks/${id}`, signal);
   }
 
-  /** All pages and databases that the integration can read. */
-  search(signal: AbortSignal): AsyncGenerator<NotionPage> {
+  /** All pages and data sources that the integration can read. */
+  search(signal: AbortSignal): AsyncGenerator<NotionPage | NotionDataSource> {
     return this.#results((cursor) => {
       const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
       return this.#client.json(`${this.#base}/search`, signal, { method: 'POST', body: JSON.stringify(body) });
     });
   }
 
-  /** The pages of a database. */
-  query(databaseId: string, signal: AbortSignal): AsyncGenerator<NotionPage> {
+  /** The pages of all data sources of a database. */
+  async *query(databaseId: string, signal: AbortSignal): AsyncGenerator<NotionPage> {
+    const { data_sources: sources } = await this.database(databaseId, signal);
+    for (const { id } of sources) yield* this.#querySource(id, signal);
+  }
+
+  #querySource(id: string, signal: AbortSignal): AsyncGenerator<NotionPage> {
     return this.#results((cursor) => {
       const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
-      const url = `${this.#base}/databases/${databaseId}/query`;
+      const url = `${this.#base}/data_sources/${id}/query`;
       return this.#client.json(url, signal, { method: 'POST', body: JSON.stringify(body) });
     });
   }

@@ -11,7 +11,7 @@ const counts = (job: Job) => ['new', 'modified', 'deleted', 'skipped'].map((name
 const names = (documents: { name: string }[]) => documents.map(({ name }) => name);
 
 describe('a data source of the type notion', () => {
-  const { api, create, attempt } = useSync();
+  const { api, create, probe } = useSync();
   let workspace: NotionServer;
   const page = (title: string, parent: object, more: Record<string, object> = {}) => ({
     parent,
@@ -19,6 +19,7 @@ describe('a data source of the type notion', () => {
     url: `https://www.notion.so/${title}`,
     properties: { Name: { type: 'title', title: rich(title) }, ...more },
   });
+  const inSource = (id: string) => ({ type: 'data_source_id', data_source_id: id, database_id: notionId('d') });
   const under = (digit: string) => ({ type: 'page_id', page_id: notionId(digit) });
   before(async () => {
     workspace = await startNotion();
@@ -31,7 +32,7 @@ describe('a data source of the type notion', () => {
     };
     workspace.pages.set(notionId('1'), page('Home', { type: 'workspace', workspace: true }));
     workspace.pages.set(notionId('2'), page('Below', { type: 'block_id', block_id: notionId('a') }));
-    workspace.pages.set(notionId('3'), page('Row', { type: 'database_id', database_id: notionId('d') }, more));
+    workspace.pages.set(notionId('3'), page('Row', inSource(notionId('d').replace('d', 'e')), more));
     workspace.pages.set(notionId('4'), page('Elsewhere', { type: 'workspace', workspace: true }));
     workspace.databases.set(notionId('d'), page('Table', under('1')));
     workspace.blocks.set(notionId('1'), [
@@ -124,6 +125,46 @@ describe('a data source of the type notion', () => {
     workspace.databases.set(notionId('d'), page('Table', under('1')));
   });
 
+  it('reads all data sources of a database, code with its language and bookmarks with their address', async () => {
+    const ids = ['11', '22'].map((digits) => notionId('5').replace(/^55/, digits));
+    workspace.databases.set(notionId('5'), { ...page('Two', under('1')), sources: ids });
+    for (const [index, id] of ids.entries()) {
+      const parent = { type: 'data_source_id', data_source_id: id, database_id: notionId('5') };
+      workspace.pages.set(id.replace(/^./, 'a'), page(`Row ${index}`, parent));
+    }
+    const [first = ''] = ids;
+    workspace.blocks.set(first.replace(/^./, 'a'), [
+      block('70', 'code', 'let `x` = "```";', { fields: { language: 'rust' } }),
+      {
+        id: '71',
+        type: 'bookmark',
+        has_children: false,
+        bookmark: { url: 'https://example.com/a?b=(c)', caption: rich('The [guide]') },
+      },
+      { id: '72', type: 'link_preview', has_children: false, link_preview: { url: 'https://example.com/pr/1' } },
+    ]);
+    const rows = await create(body({ database_ids: [notionId('5')] }));
+    assert.deepEqual(names(await rows.documents()), ['Row 0', 'Row 1']);
+    const [found] = await rows.find('guide');
+    for (const part of ['~~~~rust', '(<https://example.com/a?b=(c)>)', '<https://example.com/pr/1>']) {
+      assert.ok(found.text.includes(part), `${part} in ${found.text}`);
+    }
+    const below = await create(body({ page_ids: [notionId('1')] }));
+    assert.deepEqual(names(await below.documents()), ['Below', 'Home', 'Row', 'Row 0', 'Row 1']);
+    for (const id of ids) workspace.pages.delete(id.replace(/^./, 'a'));
+    workspace.databases.delete(notionId('5'));
+  });
+
+  it('a parent that the API rejects does not end the sync of other pages', async () => {
+    const hidden = { type: 'block_id', block_id: notionId('6') };
+    workspace.pages.set(notionId('7'), page('Orphan', hidden));
+    workspace.rejected.add(`/v1/blocks/${notionId('6')}`);
+    const below = await create(body({ page_ids: [notionId('1')] }));
+    assert.deepEqual([below.first.status, names(await below.documents())], ['completed', ['Below', 'Home', 'Row']]);
+    workspace.rejected.clear();
+    workspace.pages.delete(notionId('7'));
+  });
+
   it('reads a page again that was edited within the precision of Notion', async () => {
     const source = await create(body({ page_ids: [notionId('4')] }));
     change('4', { last_edited_time: new Date().toISOString() });
@@ -139,13 +180,13 @@ describe('a data source of the type notion', () => {
 
   it('400 for rejected tokens, and pages that were not shared with the integration', async () => {
     assertError(
-      await attempt(body({ credentials: { integration_token: 'wrong' } })),
+      await probe(body({ credentials: { integration_token: 'wrong' } })),
       400,
       'invalid_value',
       'config.credentials',
     );
-    assertError(await attempt(body({ page_ids: [notionId('0')] })), 400, 'invalid_value', 'config');
+    assertError(await probe(body({ page_ids: [notionId('0')] })), 400, 'invalid_value', 'config');
     workspace.faults = [503];
-    assertError(await attempt(body()), 400, 'invalid_value', 'config');
+    assertError(await probe(body()), 400, 'invalid_value', 'config');
   });
 });

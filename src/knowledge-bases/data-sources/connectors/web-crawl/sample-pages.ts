@@ -21,8 +21,11 @@ export async function* samplePages(
   const sites = new Set(config.urls.map((url) => siteOf(url)));
   const rules = createUrlRules(sites, config);
   const seen = new Set<string>();
-  for (const start of config.urls) {
-    const { url, page } = await readStart(http, start, signal);
+  for (const [index, start] of config.urls.entries()) {
+    const { url, page } = await readStart(http, start, signal).catch((error: unknown) => {
+      if (error instanceof IngestionError) error.configField = `urls.${index}`;
+      throw error;
+    });
     sites.add(siteOf(url));
     const links = (config.max_depth ?? 3) > 0 ? (page.facts?.links ?? []).filter((link) => rules.follows(link)) : [];
     for (const found of [url, ...links]) {
