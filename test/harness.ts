@@ -113,7 +113,7 @@ export function useApi(options: TestApiOptions = {}): TestApi {
 }
 
 /** Hashes of passwords would take most of the time of their tests. */
-const CHEAP_PASSWORDS = { N: 16, r: 1, p: 1 };
+export const CHEAP_PASSWORDS = { N: 16, r: 1, p: 1 };
 
 /** How callers are authenticated, and the console. */
 const consoleDeps = (authenticator: Authenticator, { consoleFolder }: TestApiOptions) => ({

@@ -38,6 +38,8 @@ export const AUDIT_ACTIONS = [
   'user.password_changed',
   'user.password_reset_created',
   'user.identity_linked',
+  'user.identity_unlinked',
+  'user.made_operator',
 ] as const;
 
 /** One of `AUDIT_ACTIONS`. */

@@ -29,7 +29,7 @@ export function userAdminRoutes(app: App, deps: Pick<Deps, 'db' | 'now'>): void 
       schema: {
         summary: 'Create a link that sets the password of a user',
         description:
-          'For operators, and for owners where the user belongs to their organization only and is no operator. The token is shown once; the link is `/reset#TOKEN` of the console. It works once, for a day, and ends the sessions of the user.',
+          'For operators, and for owners where the user belongs to their organization only and is no operator. The token is shown once; the link is `/reset#TOKEN` of the console. It works once, for a day, and ends the sessions of the user. An open link ends when the memberships, the role or the password of the user change, or its creator loses the right to create it.',
         tags,
         params: Type.Object({ user_id: Type.String() }),
         response: { 200: PasswordReset },

@@ -7,6 +7,7 @@ import { insufficientScope, invalidInvitation, invalidValue, notFound } from '..
 import type { Call, UserRole } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import { changeMembership, makeOperator } from './change-rights.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import type {
   AcceptInvitation,
@@ -15,19 +16,19 @@ import type {
   Invitation,
   InvitationWithToken,
 } from './schema.ts';
-import { type ClientRequest, openSession, requireAttempt, type SessionDeps } from './sessions.ts';
+import { type ClientRequest, openSession, requireAttempt, type SessionDeps, userActor } from './sessions.ts';
 import {
   deleteInvitation,
   deleteOperatorInvitations,
+  hasInvitation,
   type InvitationRow,
   insertInvitation,
   insertUser,
+  lockUser,
   selectInvitations,
   selectUserByEmail,
   takeInvitation,
   type UserRow,
-  updateUser,
-  upsertMember,
 } from './store.ts';
 import { hashToken, newToken } from './tokens.ts';
 
@@ -108,18 +109,31 @@ export async function acceptInvitation(
   { token, name, password, ...body }: AcceptInvitation,
 ): Promise<string> {
   const email = body.email.toLowerCase();
+  // First, so that nobody without an invitation learns which emails have an account, or uses up the attempts of one.
+  if (!(await hasInvitation(deps.db.sql, hashToken(token), new Date(deps.now())))) throw invalidInvitation();
   await requireAttempt(deps, email, client);
   const existing = await selectUserByEmail(deps.db.sql, email);
-  if (existing !== null && !(await verifyPassword(password, existing.passwordHash, deps.passwordCost))) {
-    throw invalidValue('password', 'must be the password of the account that exists for this email');
-  }
+  if (existing !== null && !(await verifyPassword(password, existing.passwordHash, deps.passwordCost)))
+    throw wrongPassword();
   const passwordHash = existing?.passwordHash ?? (await hashPassword(password, deps.passwordCost));
   const user = existing ?? { id: newId('user'), email, name: name ?? email, passwordHash, isOperator: false };
-  const organizationId = await deps.db.sql.transaction((sql) =>
-    redeemInvitation(sql, { token, user, isNew: existing === null, time: new Date(deps.now()) }, client),
-  );
+  const organizationId = await deps.db.sql.transaction(async (sql) => {
+    // A reset of the password may have been used since the check.
+    if (existing !== null && (await lockUser(sql, user.id))?.passwordHash !== passwordHash) throw wrongPassword();
+    const redemption = { token, user, isNew: existing === null, time: new Date(deps.now()) };
+    const redeemed = await redeemInvitation(sql, redemption, client);
+    if ('rejection' in redeemed) throw REJECTIONS[redeemed.rejection]();
+    return redeemed.organizationId;
+  });
   return openSession(deps, user.id, organizationId);
 }
+
+const wrongPassword = () => invalidValue('password', 'must be the password of the account that exists for this email');
+
+const REJECTIONS = {
+  invalid_invitation: invalidInvitation,
+  last_owner: () => invalidValue('token', 'is an invitation that would leave the organization without an owner'),
+} as const;
 
 /** A user who redeems an invitation. */
 interface Redemption {
@@ -130,34 +144,29 @@ interface Redemption {
   time: Date;
 }
 
-/** Makes a user a member by an invitation, which ends. Returns the organization. Throws 400 `invalid_invitation`. */
+/** The organization of an invitation, or why it was rejected: the transaction must be rolled back then. */
+export type RedeemedInvitation = { organizationId: string } | { rejection: keyof typeof REJECTIONS };
+
+/** Gives a user the role of an invitation, which ends. */
 export async function redeemInvitation(
   sql: Sql,
   { token, user, isNew, time }: Redemption,
-  { address, requestId }: ClientRequest,
-): Promise<string> {
+  client: ClientRequest,
+): Promise<RedeemedInvitation> {
   const invitation = await takeInvitation(sql, hashToken(token), time);
   if (invitation === null || (await selectOrganization(sql, invitation.organizationId)) === null)
-    throw invalidInvitation();
-  await admit(sql, invitation, user, isNew);
-  // Several starts may have printed links of operators; one account is enough to invite the others.
-  if (invitation.isOperator) await deleteOperatorInvitations(sql);
-  const { organizationId, role } = invitation;
-  const changes = [{ field: 'role', to: role }];
-  const actor = { id: user.id, address, requestId };
-  await recordChange(sql, actor, { action: 'member.added', organizationId, resourceId: user.id, changes });
-  return organizationId;
-}
-
-async function admit(
-  sql: Sql,
-  { organizationId, role, isOperator }: InvitationRow,
-  user: Omit<UserRow, 'createdAt'>,
-  isNew: boolean,
-): Promise<void> {
-  if (isNew) await insertUser(sql, { ...user, isOperator });
-  else if (isOperator) await updateUser(sql, user.id, { isOperator });
-  await upsertMember(sql, { organizationId, userId: user.id, role });
+    return { rejection: 'invalid_invitation' };
+  const { organizationId, role, isOperator } = invitation;
+  const actor = userActor(user.id, client);
+  if (isNew) await insertUser(sql, user);
+  if (!(await changeMembership(sql, { organizationId, userId: user.id, role }, actor)))
+    return { rejection: 'last_owner' };
+  if (isOperator) {
+    await makeOperator(sql, user.id, actor);
+    // Several starts may have printed links of operators; one account is enough to invite the others.
+    await deleteOperatorInvitations(sql);
+  }
+  return { organizationId };
 }
 
 /** Throws 403 unless the caller is an owner of its organization or an operator. Keys with the scope `keys` do not manage people. */

@@ -1,24 +1,14 @@
-import { lockOrganization } from '../accounts/store.ts';
-import { recordChange, toActor } from '../audit/record-change.ts';
+import { toActor } from '../audit/record-change.ts';
 import type { Sql } from '../db/db.ts';
 import { type ListQuery, page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call, UserRole } from '../lib/caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import { changeMembership, lockRole } from './change-rights.ts';
 import { requireOwner } from './invitations.ts';
 import type { DeletedMember, Member } from './schema.ts';
-import {
-  countOwners,
-  deleteMember,
-  deleteMemberSessions,
-  lockMember,
-  type MemberRow,
-  type MemberUser,
-  selectMembers,
-  selectUser,
-  upsertMember,
-} from './store.ts';
+import { type MemberUser, selectMembers, selectUser, type UserRow } from './store.ts';
 
 /** A page of the members of the caller's organization. */
 export async function listMembers({ db }: Pick<Deps, 'db'>, call: Call, query: ListQuery) {
@@ -37,14 +27,9 @@ export async function changeRole(
   requireOwner(call);
   const { organizationId } = call.caller;
   return db.sql.transaction(async (sql) => {
-    const member = await requireMember(sql, organizationId, userId);
-    const user = await selectUser(sql, userId);
-    if (user === null) throw notFound('user', userId, 'user_id');
-    if (member.role === role) return viewMember({ user, role });
-    if (member.role === 'owner') await requireOtherOwner(sql, organizationId, 'role');
-    await upsertMember(sql, { organizationId, userId, role });
-    const changes = [{ field: 'role', from: member.role, to: role }];
-    await recordChange(sql, toActor(call), { action: 'member.updated', organizationId, resourceId: userId, changes });
+    const user = await requireMember(sql, organizationId, userId);
+    const isChanged = await changeMembership(sql, { organizationId, userId, role }, toActor(call));
+    if (!isChanged) throw leavesNoOwner('role');
     return viewMember({ user, role });
   });
 }
@@ -54,28 +39,21 @@ export async function removeMember({ db }: Pick<Deps, 'db'>, call: Call, userId:
   requireOwner(call);
   const { organizationId } = call.caller;
   await db.sql.transaction(async (sql) => {
-    const member = await requireMember(sql, organizationId, userId);
-    if (member.role === 'owner') await requireOtherOwner(sql, organizationId, 'user_id');
-    await deleteMember(sql, organizationId, userId);
-    await deleteMemberSessions(sql, userId, organizationId);
-    await recordChange(sql, toActor(call), { action: 'member.removed', organizationId, resourceId: userId });
+    await requireMember(sql, organizationId, userId);
+    const isChanged = await changeMembership(sql, { organizationId, userId, role: null }, toActor(call));
+    if (!isChanged) throw leavesNoOwner('user_id');
   });
   return { id: userId, object: 'member', deleted: true };
 }
 
-async function requireMember(sql: Sql, organizationId: string, userId: string): Promise<MemberRow> {
-  const member = await lockMember(sql, organizationId, userId);
-  if (member === null) throw notFound('user', userId, 'user_id');
-  return member;
+async function requireMember(sql: Sql, organizationId: string, userId: string): Promise<UserRow> {
+  const role = await lockRole(sql, organizationId, userId);
+  const user = role === null ? null : await selectUser(sql, userId);
+  if (user === null) throw notFound('user', userId, 'user_id');
+  return user;
 }
 
-async function requireOtherOwner(sql: Sql, organizationId: string, param: string): Promise<void> {
-  // Of two owners who leave at the same moment, the second one counts after the first one has left.
-  await lockOrganization(sql, organizationId);
-  if ((await countOwners(sql, organizationId)) < 2) {
-    throw invalidValue(param, 'must not leave the organization without an owner');
-  }
-}
+const leavesNoOwner = (param: string) => invalidValue(param, 'must not leave the organization without an owner');
 
 function viewMember({ user, role }: MemberUser): Member {
   return {

@@ -10,6 +10,7 @@ export const OIDC_ERRORS = [
   'unknown_user',
   'no_role',
   'invalid_invitation',
+  'last_owner',
   'identity_in_use',
   'failed',
 ] as const;

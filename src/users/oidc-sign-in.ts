@@ -1,31 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { lockOrganization, selectOrganizationByName } from '../accounts/store.ts';
+import { selectOrganizationByName } from '../accounts/store.ts';
 import { recordChange } from '../audit/record-change.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { ApiError, notFound } from '../errors.ts';
-import type { UserRole } from '../lib/caller.ts';
+import { notFound } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
+import { changeMembership } from './change-rights.ts';
 import { redeemInvitation } from './invitations.ts';
 import type { NewTransaction, OidcTransaction } from './oidc-cookie.ts';
 import { OidcError } from './oidc-error.ts';
 import { hasAllowedDomain, type OidcIdentity, readIdentity, roleOfIdentity } from './oidc-identity.ts';
 import type { OidcProvider } from './oidc-provider.ts';
+import { replacePassword } from './replace-password.ts';
 import { isHttps } from './session-cookie.ts';
-import { type ClientRequest, listUserOrganizations, openSession } from './sessions.ts';
+import { type ClientRequest, listUserOrganizations, openSession, userActor } from './sessions.ts';
 import {
-  countOwners,
-  deleteUserSessions,
   insertIdentity,
   insertUser,
-  lockMember,
   selectUser,
   selectUserByEmail,
   selectUserByIdentity,
   type UserRow,
-  updateUser,
-  upsertMember,
 } from './store.ts';
 
 /** Path of the redirect URI. */
@@ -93,9 +89,9 @@ async function resolveUser(deps: OidcDeps, sql: Sql, arrival: Arrival): Promise<
   let organizationId: string | null = null;
   if (transaction.invitation !== null) {
     const redemption = { token: transaction.invitation, user, isNew, time: new Date(deps.now()) };
-    organizationId = await redeemInvitation(sql, redemption, client).catch((error) => {
-      throw error instanceof ApiError ? new OidcError('invalid_invitation', error) : error;
-    });
+    const redeemed = await redeemInvitation(sql, redemption, client);
+    if ('rejection' in redeemed) throw new OidcError(redeemed.rejection);
+    organizationId = redeemed.organizationId;
   } else {
     await applyRole(deps.config, sql, { user, isNew, arrival });
   }
@@ -127,24 +123,19 @@ async function linkByEmail({ config }: OidcDeps, sql: Sql, arrival: Arrival): Pr
   const account = email === null ? null : await selectUserByEmail(sql, email);
   if (account === null) return null;
   if (config.oidcLinking !== 'verified_email') throw new OidcError('account_exists');
-  await updateUser(sql, account.id, { passwordHash: null });
-  await deleteUserSessions(sql, account.id);
+  await replacePassword(sql, { userId: account.id, passwordHash: null }, userActor(account.id, arrival.client));
   await connect(sql, arrival, account.id);
   return account;
 }
 
 async function connect(sql: Sql, { identity: { issuer, subject }, client }: Arrival, userId: string): Promise<void> {
   await insertIdentity(sql, { issuer, subject, userId });
-  await recordChange(
-    sql,
-    { id: userId, address: client.address, requestId: client.requestId },
-    {
-      action: 'user.identity_linked',
-      organizationId: '',
-      resourceId: userId,
-      changes: [{ field: 'issuer', to: issuer }],
-    },
-  );
+  await recordChange(sql, userActor(userId, client), {
+    action: 'user.identity_linked',
+    organizationId: '',
+    resourceId: userId,
+    changes: [{ field: 'issuer', to: issuer }],
+  });
 }
 
 /** Creates a user without an invitation, and gives a user the role of its groups. Throws for people without any role. */
@@ -161,30 +152,10 @@ async function applyRole(
   const organization = await selectOrganizationByName(sql, config.oidcOrganization);
   if (organization === null) throw new OidcError('no_role', `no organization '${config.oidcOrganization}'`);
   if (isNew) await insertUser(sql, user);
-  await setRole(sql, { organizationId: organization.id, user, role, client: arrival.client });
-}
-
-interface RoleChange {
-  organizationId: string;
-  user: NewUser;
-  role: UserRole;
-  client: ClientRequest;
-}
-
-/** Sets the role of a user. The last owner stays. */
-async function setRole(sql: Sql, { organizationId, user, role, client }: RoleChange): Promise<void> {
-  const member = await lockMember(sql, organizationId, user.id);
-  if (member?.role === role) return;
-  if (member?.role === 'owner') {
-    await lockOrganization(sql, organizationId);
-    if ((await countOwners(sql, organizationId)) < 2) return;
-  }
-  await upsertMember(sql, { organizationId, userId: user.id, role });
-  const actor = { id: user.id, address: client.address, requestId: client.requestId };
-  await recordChange(sql, actor, {
-    action: member === null ? 'member.added' : 'member.updated',
-    organizationId,
-    resourceId: user.id,
-    changes: [{ field: 'role', ...(member !== null && { from: member.role }), to: role }],
-  });
+  // Without effect for the last owner, who stays.
+  await changeMembership(
+    sql,
+    { organizationId: organization.id, userId: user.id, role },
+    userActor(user.id, arrival.client),
+  );
 }

@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
+import {
+  acceptInvitation,
+  asUser,
+  type ConsoleUser,
+  inviteUser,
+  makeOrganization,
+  PASSWORD,
+  readSetCookie,
+  SAME_ORIGIN,
+} from '../../test/console-users.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
+import { oidcBrowser } from '../../test/oidc-browser.ts';
 import { type Defect, OIDC_CLIENT, startOidcIssuer } from '../../test/oidc-issuer.ts';
-import { insertOrganization, selectOrganizationByName } from '../accounts/store.ts';
 import type { Config } from '../config.ts';
-import { DEFAULT_ORGANIZATION, type UserRole } from '../lib/caller.ts';
-import { newId } from '../lib/ids.ts';
+import { DEFAULT_ORGANIZATION } from '../lib/caller.ts';
 import { parseGroupRoles } from '../lib/parse-group-roles.ts';
-import { addInvitation } from './invitations.ts';
 import { readTransaction } from './oidc-cookie.ts';
 import { hasAllowedDomain, readIdentity, roleOfIdentity } from './oidc-identity.ts';
 import { createOidcProvider } from './oidc-provider.ts';
-import { OidcSignIn, Session, SignInOptions } from './schema.ts';
+import { Session, SignInOptions } from './schema.ts';
 
-const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
-const PASSWORD = 'correct horse battery';
 const SETTINGS = {
   oidcClientId: OIDC_CLIENT.id,
   oidcClientSecret: OIDC_CLIENT.secret,
@@ -47,59 +53,19 @@ beforeEach(() => {
   arrive();
 });
 
-const cookieOf = (headers: Headers, name: string): string | null =>
-  headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
-const nameAndValue = (cookie: string | null): string => cookie?.split(';')[0] ?? '';
-
-/** A sign-in up to the redirect from the issuer. */
-async function goToIssuer(body: object = {}, headers: Record<string, string> = {}) {
-  const answer = await api.send('POST', '/v1/session/oidc', {
-    key: null,
-    body,
-    headers: { ...SAME_ORIGIN, ...headers },
-  });
-  assert.equal(answer.status, 200, answer.text);
-  assertSchema(OidcSignIn, answer.json);
-  const atIssuer = await fetch(answer.json.url, { redirect: 'manual' });
-  const callback = atIssuer.headers.get('location') ?? '';
-  const transaction = cookieOf(answer.headers, 'quire_oidc');
-  return { callback, transaction, cookie: nameAndValue(transaction) };
-}
-
-/** Follows the redirect from the issuer. `session`: the cookie of the new session; empty when the sign-in failed. */
-async function comeBack(callback: string, cookie: string) {
-  const response = await fetch(callback, { redirect: 'manual', headers: { cookie, 'sec-fetch-site': 'cross-site' } });
-  assert.equal(response.status, 303);
-  const location = response.headers.get('location') ?? '';
-  const session = nameAndValue(cookieOf(response.headers, 'quire_session'));
-  return { location, session, error: new URL(location, api.url).searchParams.get('error'), headers: response.headers };
-}
-
-async function signIn(body: object = {}, headers: Record<string, string> = {}) {
-  const { callback, cookie } = await goToIssuer(body, headers);
-  return comeBack(callback, cookie);
-}
+const browser = oidcBrowser(api);
+const { signIn } = browser;
+const setCookie = (headers: Headers, name: string): string =>
+  headers.getSetCookie().find((cookie) => cookie.startsWith(`${name}=`)) ?? '';
 
 async function sessionOf(cookie: string) {
   const { json } = await api.send('GET', '/v1/session', { key: null, headers: { cookie } });
   return json;
 }
 
-async function organizationId(name: string = DEFAULT_ORGANIZATION): Promise<string> {
-  await insertOrganization(api.db.sql, newId('organization'), name);
-  return (await selectOrganizationByName(api.db.sql, name))?.id ?? '';
-}
-
-async function invite(role: UserRole, organization?: string) {
-  const grant = { organizationId: await organizationId(organization), role, isOperator: false, note: null };
-  return (await addInvitation(api.db.sql, grant, Date.now())).token;
-}
-
 /** An account with a password, signed in. */
-async function withPassword(email: string): Promise<{ id: string; cookie: string }> {
-  const body = { token: await invite('owner'), email, name: email, password: PASSWORD };
-  const { json, headers } = await api.send('POST', '/v1/invitations/accept', { key: null, body });
-  return { id: json.user.id, cookie: nameAndValue(cookieOf(headers, 'quire_session')) };
+async function withPassword(email: string): Promise<ConsoleUser> {
+  return asUser(api, await acceptInvitation(api, await inviteUser(api, 'owner'), { email }));
 }
 
 describe('sign-in through an OpenID Connect issuer', () => {
@@ -124,20 +90,21 @@ describe('sign-in through an OpenID Connect issuer', () => {
   });
 
   it('keeps the session cookie strict: a short-lived lax cookie carries the sign-in over the redirect', async () => {
-    const { callback, transaction, cookie } = await goToIssuer();
+    const { callback, cookie, answer } = await browser.start();
+    const transaction = setCookie(answer.headers, 'quire_oidc');
     for (const part of ['HttpOnly', 'SameSite=Lax', 'Path=/v1/session/oidc;', 'Max-Age=600']) {
-      assert.ok(transaction?.includes(part), String(transaction));
+      assert.ok(transaction.includes(part), transaction);
     }
     assert.ok(!callback.includes(cookie.slice(-20)));
-    const { headers } = await comeBack(callback, cookie);
-    assert.match(cookieOf(headers, 'quire_session') ?? '', /SameSite=Strict/);
-    assert.match(cookieOf(headers, 'quire_oidc') ?? '', /quire_oidc=; .*Max-Age=0/);
+    const { headers } = await browser.finish({ callback, cookie });
+    assert.match(setCookie(headers, 'quire_session'), /SameSite=Strict/);
+    assert.match(setCookie(headers, 'quire_oidc'), /quire_oidc=; .*Max-Age=0/);
   });
 
   it('a session that existed before the sign-in is not the one after it (session fixation)', async () => {
     const planted = 'quire_session=chosen-by-an-attacker';
-    const { callback, cookie } = await goToIssuer();
-    const { session } = await comeBack(callback, `${cookie}; ${planted}`);
+    const { callback, cookie } = await browser.start();
+    const { session } = await browser.finish({ callback, cookie: `${cookie}; ${planted}` });
     assert.notEqual(session, planted);
     assertError(
       await api.send('GET', '/v1/session', { key: null, headers: { cookie: planted } }),
@@ -152,7 +119,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
     const { cookie } = await withPassword(email);
     const headers = { cookie, ...SAME_ORIGIN };
     const renewed = await api.send('POST', '/v1/session', { key: null, body: { email, password: PASSWORD }, headers });
-    assert.notEqual(nameAndValue(cookieOf(renewed.headers, 'quire_session')), cookie);
+    assert.notEqual(readSetCookie(renewed, 'quire_session'), cookie);
     assertError(await api.send('GET', '/v1/session', { key: null, headers }), 401, 'invalid_session');
   });
 
@@ -169,9 +136,9 @@ describe('sign-in through an OpenID Connect issuer', () => {
     issuer.defect = 'denied';
     assert.equal((await signIn()).error, 'denied');
     issuer.defect = null;
-    const { callback, cookie } = await goToIssuer();
+    const started = await browser.start();
     issuer.defect = 'down';
-    assert.equal((await comeBack(callback, cookie)).error, 'issuer_unavailable');
+    assert.equal((await browser.finish(started)).error, 'issuer_unavailable');
   });
 
   it('responds with 503 while an issuer that was never reached does not answer, and works when it does', async () => {
@@ -192,20 +159,20 @@ describe('sign-in through an OpenID Connect issuer', () => {
   });
 
   it('rejects a callback after ten minutes', async () => {
-    const { cookie } = await goToIssuer();
+    const { cookie } = await browser.start();
     const seconds = (count: number) => readTransaction(api.deps.secrets, { cookie }, Date.now() + 1000 * count);
     assert.notEqual(seconds(590), null);
     assert.equal(seconds(601), null);
   });
 
   it('rejects the callback of another browser, a changed state, and a second use', async () => {
-    const { callback, cookie } = await goToIssuer();
-    assert.equal((await comeBack(callback, '')).error, 'expired');
-    assert.equal((await comeBack(callback, 'quire_oidc=Zm9yZ2Vk')).error, 'expired');
-    const other = await goToIssuer();
-    assert.equal((await comeBack(callback, other.cookie)).error, 'invalid_response');
-    assert.equal((await comeBack(callback, cookie)).error, null);
-    assert.equal((await comeBack(callback, cookie)).error, 'invalid_response');
+    const { callback, cookie } = await browser.start();
+    const errorWith = async (value: string) => (await browser.finish({ callback, cookie: value })).error;
+    assert.equal(await errorWith(''), 'expired');
+    assert.equal(await errorWith('quire_oidc=Zm9yZ2Vk'), 'expired');
+    assert.equal(await errorWith((await browser.start()).cookie), 'invalid_response');
+    assert.equal(await errorWith(cookie), null);
+    assert.equal(await errorWith(cookie), 'invalid_response');
   });
 
   it('returns to paths of the console only', async () => {
@@ -236,10 +203,10 @@ describe('sign-in through an OpenID Connect issuer', () => {
   });
 
   it('sends the configured address as redirect URI, otherwise that of the request', async () => {
-    await goToIssuer();
+    await browser.start();
     assert.equal(issuer.redirectUris.at(-1), `${api.url}/v1/session/oidc/callback`);
     configure({ publicUrl: 'https://quire.example.com' });
-    await goToIssuer();
+    await browser.start();
     assert.equal(issuer.redirectUris.at(-1), 'https://quire.example.com/v1/session/oidc/callback');
     configure({ publicUrl: null });
   });
@@ -299,12 +266,12 @@ describe('people of the issuer', () => {
 
   it('accept invitations', async () => {
     configure({ oidcDefaultRole: null });
-    const invitation = await invite('viewer', 'invited');
+    const invitation = await inviteUser(api, 'viewer', { organization: 'invited' });
     const { session } = await signIn({ invitation });
     const { organization } = await sessionOf(session);
     assert.deepEqual([organization.name, organization.role], ['invited', 'viewer']);
     assert.equal((await signIn({ invitation })).error, 'invalid_invitation');
-    const second = await signIn({ invitation: await invite('owner', 'invited too') });
+    const second = await signIn({ invitation: await inviteUser(api, 'owner', { organization: 'invited too' }) });
     assert.equal((await sessionOf(second.session)).organization.name, 'invited too');
   });
 
@@ -321,7 +288,7 @@ describe('people of the issuer', () => {
     assert.equal(await roleWith(['staff', 'admins']), 'owner');
     assert.equal(await roleWith('staff'), 'developer');
     assert.equal(await roleWith([]), 'no_role');
-    await organizationId('with one owner');
+    await makeOrganization(api, 'with one owner');
     configure({ oidcOrganization: 'with one owner' });
     arrive();
     assert.equal(await roleWith('admins'), 'owner');

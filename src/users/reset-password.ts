@@ -1,24 +1,26 @@
+import { selectApiKey } from '../accounts/store.ts';
 import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Sql } from '../db/db.ts';
 import { type ListQuery, page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidPasswordReset, notFound } from '../errors.ts';
-import type { Call } from '../lib/caller.ts';
+import { type Call, OPERATOR } from '../lib/caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { requireOwner } from './invitations.ts';
 import { hashPassword } from './password.ts';
+import { replacePassword } from './replace-password.ts';
 import type { PasswordReset, RedeemPasswordReset, User } from './schema.ts';
-import { type ClientRequest, listUserOrganizations, openSession, type SessionDeps } from './sessions.ts';
+import { type ClientRequest, listUserOrganizations, openSession, type SessionDeps, userActor } from './sessions.ts';
 import {
-  deleteUserSessions,
   hasPasswordReset,
-  lockMember,
+  lockUser,
+  type PasswordResetRow,
+  selectMember,
   selectMemberships,
   selectUser,
   selectUsers,
   takePasswordReset,
   type UserRow,
-  updateUser,
   upsertPasswordReset,
 } from './store.ts';
 import { hashToken, newToken } from './tokens.ts';
@@ -43,12 +45,22 @@ export async function createPasswordReset(
   userId: string,
 ): Promise<PasswordReset> {
   requireOwner(call);
+  const { organizationId, keyId: createdBy, scopes } = call.caller;
+  const ownedBy = scopes.has('admin') ? null : organizationId;
   const token = newToken();
   const expiresAt = new Date(now() + RESET_MS);
   await db.sql.transaction(async (sql) => {
-    await requireResettable(sql, call, userId);
-    await upsertPasswordReset(sql, { userId, tokenHash: hashToken(token), expiresAt });
-    const { organizationId } = call.caller;
+    const user = await selectUser(sql, userId);
+    const isVisible = ownedBy === null || (await selectMember(sql, ownedBy, userId)) !== null;
+    if (user === null || !isVisible) throw notFound('user', userId, 'user_id');
+    if (!(await isCoveredBy(sql, user, ownedBy))) {
+      throw insufficientScope(
+        'Only an operator resets the password of this user, who has rights beyond this organization.',
+        'user_id',
+      );
+    }
+    const row = { userId, tokenHash: hashToken(token), createdBy, organizationId: ownedBy, expiresAt };
+    await upsertPasswordReset(sql, row);
     await recordChange(sql, toActor(call), {
       action: 'user.password_reset_created',
       organizationId,
@@ -58,41 +70,48 @@ export async function createPasswordReset(
   return { object: 'password_reset', user_id: userId, token, expires_at: toUnixSeconds(expiresAt) };
 }
 
-/** Owners who reset the password of a user of several organizations, or of an operator, would enter more than they own. */
-async function requireResettable(sql: Sql, { caller }: Call, userId: string): Promise<void> {
-  const user = await selectUser(sql, userId);
-  const isOperator = caller.scopes.has('admin');
-  const isVisible = isOperator || (await lockMember(sql, caller.organizationId, userId)) !== null;
-  if (user === null || !isVisible) throw notFound('user', userId, 'user_id');
-  if (isOperator) return;
-  if (user.isOperator || (await selectMemberships(sql, userId)).length > 1) {
-    throw insufficientScope(
-      'Only an operator resets the password of this user, who has rights beyond this organization.',
-      'user_id',
-    );
-  }
+/** Whether a user has no rights beyond those of the creator of a link: an owner of the organization, or an operator when it is null. */
+async function isCoveredBy(sql: Sql, user: UserRow, organizationId: string | null): Promise<boolean> {
+  if (organizationId === null) return true;
+  const memberships = await selectMemberships(sql, user.id);
+  return !user.isOperator && memberships.length === 1 && memberships[0]?.id === organizationId;
+}
+
+/** Whether the creator of a link still has the rights with which it was created. */
+async function isCreatorEntitled(sql: Sql, { createdBy, organizationId }: PasswordResetRow, now: Date) {
+  if (createdBy === null) return false;
+  if (organizationId !== null) return (await selectMember(sql, organizationId, createdBy))?.role === 'owner';
+  if (createdBy === OPERATOR.keyId || (await selectUser(sql, createdBy))?.isOperator === true) return true;
+  const key = await selectApiKey(sql, createdBy);
+  const isActive = key !== null && key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+  return isActive && key.scopes.includes('admin');
+}
+
+/** Takes a link and returns its user, locked. Throws 400 `invalid_password_reset`, also when its creator may not reset the user any more. */
+async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promise<UserRow> {
+  const reset = await takePasswordReset(sql, tokenHash, now);
+  const user = reset === null ? null : await lockUser(sql, reset.userId);
+  if (reset === null || user === null) throw invalidPasswordReset();
+  const isAllowed = (await isCreatorEntitled(sql, reset, now)) && (await isCoveredBy(sql, user, reset.organizationId));
+  if (!isAllowed) throw invalidPasswordReset();
+  return user;
 }
 
 /** Sets the password of a link, and ends all sessions of the user. Returns the token of a new session. Throws 400 `invalid_password_reset`. */
 export async function redeemPasswordReset(
   deps: SessionDeps,
-  { address, requestId }: ClientRequest,
+  client: ClientRequest,
   { token, new_password: password }: RedeemPasswordReset,
 ): Promise<string> {
-  // Before the hash, which is expensive.
   const tokenHash = hashToken(token);
   // A hash costs 0.3 s and 128 MiB: none for unknown tokens.
   if (!(await hasPasswordReset(deps.db.sql, tokenHash, new Date(deps.now())))) throw invalidPasswordReset();
   const passwordHash = await hashPassword(password, deps.passwordCost);
   const user = await deps.db.sql.transaction(async (sql) => {
-    const userId = await takePasswordReset(sql, tokenHash, new Date(deps.now()));
-    const found = userId === null ? null : await selectUser(sql, userId);
-    if (found === null) throw invalidPasswordReset();
-    await updateUser(sql, found.id, { passwordHash });
-    await deleteUserSessions(sql, found.id);
-    const actor = { id: found.id, address, requestId };
-    await recordChange(sql, actor, { action: 'user.password_changed', organizationId: '', resourceId: found.id });
-    return found;
+    const resettable = await takeResettableUser(sql, tokenHash, new Date(deps.now()));
+    const { id: userId } = resettable;
+    await replacePassword(sql, { userId, passwordHash }, userActor(userId, client));
+    return resettable;
   });
   const [organization] = await listUserOrganizations(deps, user);
   if (organization === undefined) throw invalidPasswordReset();

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { selectOrganization, selectOrganizations } from '../accounts/store.ts';
-import { recordChange } from '../audit/record-change.ts';
+import type { Actor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
 import { invalidCredentials, invalidSession, notFound, rateLimitExceeded } from '../errors.ts';
 import { type AuthenticatedSession, findSession } from './authenticate-session.ts';
 import { hashPassword, type PasswordCost, verifyPassword } from './password.ts';
+import { replacePassword } from './replace-password.ts';
 import type { ChangePassword, Session, SignIn } from './schema.ts';
 import { SESSION_MS } from './session-cookie.ts';
 import {
@@ -17,7 +18,6 @@ import {
   selectUserByEmail,
   type UserRow,
   updateSession,
-  updateUser,
 } from './store.ts';
 import { hashToken, newToken } from './tokens.ts';
 
@@ -32,6 +32,9 @@ export interface ClientRequest {
   address: string;
   requestId: string;
 }
+
+/** The user of a request outside of a session, for the audit log. */
+export const userActor = (id: string, { address, requestId }: ClientRequest): Actor => ({ id, address, requestId });
 
 /** Signs a user in. Returns the session token. Throws 401 `invalid_credentials`, and 429 for too many attempts. */
 export async function signIn(deps: SessionDeps, client: ClientRequest, { email, password }: SignIn): Promise<string> {
@@ -155,18 +158,8 @@ export async function changePassword(
   if (!(await verifyPassword(body.current_password, user.passwordHash, deps.passwordCost)))
     throw invalidCredentials('current_password');
   const passwordHash = await hashPassword(body.new_password, deps.passwordCost);
-  await deps.db.sql.transaction(async (sql) => {
-    await updateUser(sql, user.id, { passwordHash });
-    await deleteUserSessions(sql, user.id);
-    await recordChange(
-      sql,
-      { id: user.id, address: client.address, requestId: client.requestId },
-      {
-        action: 'user.password_changed',
-        organizationId: session.organizationId,
-        resourceId: user.id,
-      },
-    );
-  });
+  await deps.db.sql.transaction((sql) =>
+    replacePassword(sql, { userId: user.id, passwordHash }, userActor(user.id, client)),
+  );
   return openSession(deps, user.id, session.organizationId);
 }

@@ -9,6 +9,7 @@ export type UserRow = typeof users.$inferSelect;
 export type MemberRow = typeof members.$inferSelect;
 export type InvitationRow = typeof invitations.$inferSelect;
 export type SessionRow = typeof sessions.$inferSelect;
+export type PasswordResetRow = typeof passwordResets.$inferSelect;
 
 /** Selects a user by email, lower case; null when none exists. */
 export async function selectUserByEmail(sql: Sql, email: string): Promise<UserRow | null> {
@@ -19,6 +20,12 @@ export async function selectUserByEmail(sql: Sql, email: string): Promise<UserRo
 /** Selects a user; null when none exists. */
 export async function selectUser(sql: Sql, id: string): Promise<UserRow | null> {
   const [row] = await sql.select().from(users).where(eq(users.id, id));
+  return row ?? null;
+}
+
+/** Like `selectUser`, locked against other writers until the transaction ends. */
+export async function lockUser(sql: Sql, id: string): Promise<UserRow | null> {
+  const [row] = await sql.select().from(users).where(eq(users.id, id)).for('no key update');
   return row ?? null;
 }
 
@@ -76,7 +83,7 @@ export function selectUsers(sql: Sql, search: string | null, bounds: PageBounds)
 }
 
 /** Stores the token of a password reset, instead of an earlier one of the user. */
-export async function upsertPasswordReset(sql: Sql, row: typeof passwordResets.$inferInsert): Promise<void> {
+export async function upsertPasswordReset(sql: Sql, row: PasswordResetRow): Promise<void> {
   await sql.insert(passwordResets).values(row).onConflictDoUpdate({ target: passwordResets.userId, set: row });
 }
 
@@ -86,13 +93,18 @@ export async function hasPasswordReset(sql: Sql, tokenHash: string, now: Date): 
   return (await sql.select({ userId: passwordResets.userId }).from(passwordResets).where(isValid)).length > 0;
 }
 
-/** Deletes a password reset and returns its user: a link works once. Null when none is valid. */
-export async function takePasswordReset(sql: Sql, tokenHash: string, now: Date): Promise<string | null> {
+/** Deletes a password reset and returns it: a link works once. Null when none is valid. */
+export async function takePasswordReset(sql: Sql, tokenHash: string, now: Date): Promise<PasswordResetRow | null> {
   const [row] = await sql
     .delete(passwordResets)
     .where(and(eq(passwordResets.tokenHash, tokenHash), gt(passwordResets.expiresAt, now)))
-    .returning({ userId: passwordResets.userId });
-  return row?.userId ?? null;
+    .returning();
+  return row ?? null;
+}
+
+/** Deletes the password reset of a user. */
+export async function deletePasswordReset(sql: Sql, userId: string): Promise<void> {
+  await sql.delete(passwordResets).where(eq(passwordResets.userId, userId));
 }
 
 /** Whether the instance has any user. */
@@ -162,9 +174,9 @@ export async function deleteExpired(sql: Sql, now: Date): Promise<void> {
   await sql.delete(passwordResets).where(lt(passwordResets.expiresAt, now));
 }
 
-/** Deletes the members, invitations and sessions of an organization. Users stay: they may belong to others. */
+/** Deletes the members, invitations, sessions and password resets of an organization. Users stay: they may belong to others. */
 export async function deletePeople(sql: Sql, organizationId: string): Promise<void> {
-  for (const table of [sessions, invitations, members]) {
+  for (const table of [sessions, invitations, passwordResets, members]) {
     await sql.delete(table).where(eq(table.organizationId, organizationId));
   }
 }
@@ -208,13 +220,12 @@ export function selectMembers(sql: Sql, organizationId: string, bounds: PageBoun
     .limit(bounds.limit + 1);
 }
 
-/** Selects a member of an organization, locked until the transaction ends; null for a user who is no member. */
-export async function lockMember(sql: Sql, organizationId: string, userId: string): Promise<MemberRow | null> {
+/** Selects a member of an organization; null for a user who is no member. */
+export async function selectMember(sql: Sql, organizationId: string, userId: string): Promise<MemberRow | null> {
   const [row] = await sql
     .select()
     .from(members)
-    .where(and(eq(members.organizationId, organizationId), eq(members.userId, userId)))
-    .for('update');
+    .where(and(eq(members.organizationId, organizationId), eq(members.userId, userId)));
   return row ?? null;
 }
 
@@ -245,6 +256,12 @@ export async function insertInvitation(sql: Sql, row: Omit<InvitationRow, 'creat
   const [inserted] = await sql.insert(invitations).values(row).returning();
   if (inserted === undefined) throw new Error('inserting an invitation returned no row');
   return inserted;
+}
+
+/** Whether an invitation is valid. */
+export async function hasInvitation(sql: Sql, tokenHash: string, now: Date): Promise<boolean> {
+  const isValid = and(eq(invitations.tokenHash, tokenHash), gt(invitations.expiresAt, now));
+  return (await sql.select({ id: invitations.id }).from(invitations).where(isValid)).length > 0;
 }
 
 /** Deletes an invitation and returns it: a link works once. Null when none exists. */

@@ -46,6 +46,10 @@ export const userIdentities = pgTable(
 export const passwordResets = pgTable('password_resets', {
   userId: userId().primaryKey(),
   tokenHash: text('token_hash').notNull().unique(),
+  /** The user or key that has created the link, or `cli`. Null: an earlier version, whose links are not valid any more. */
+  createdBy: text('created_by'),
+  /** The organization whose owner has created the link; null: an operator. */
+  organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
 });
 
@@ -69,7 +73,7 @@ export const invitations = pgTable(
     tokenHash: text('token_hash').notNull().unique(),
     organizationId: organizationId(),
     role: text().$type<UserRole>().notNull(),
-    /** Whether the user becomes an operator: links of the first start and of `quire users invite --operator`. */
+    /** Whether the user becomes an operator: links that a start prints while there is no user. */
     isOperator: boolean('is_operator').notNull(),
     /** Note of the inviter, such as an email address; null without one. */
     note: text(),

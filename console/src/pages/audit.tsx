@@ -54,6 +54,8 @@ const ACTIONS = Object.keys({
   'user.password_changed': true,
   'user.password_reset_created': true,
   'user.identity_linked': true,
+  'user.identity_unlinked': true,
+  'user.made_operator': true,
 } satisfies Record<Action, true>);
 
 const DAY_MS = 86_400_000;

@@ -22,6 +22,8 @@ export const signIn: Messages['signIn'] = {
     no_role: 'Ihre Gruppen haben in diesem Dienst keine Rolle. Wenden Sie sich an den Betreiber.',
     invalid_invitation:
       'Diese Einladung wurde benutzt, zurückgezogen oder ist abgelaufen. Bitten Sie um einen neuen Link.',
+    last_owner:
+      'Sie sind der einzige Eigentümer dieser Organisation. Machen Sie erst ein anderes Mitglied zum Eigentümer, bevor Sie eine andere Rolle annehmen.',
     identity_in_use: 'Ihr Konto beim Anmeldedienst ist schon mit einem anderen Konto verbunden.',
     failed: 'Die Anmeldung ist fehlgeschlagen.',
   },

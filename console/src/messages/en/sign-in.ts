@@ -19,6 +19,8 @@ export const signIn = {
     unknown_user: 'You have no account yet. Ask an owner of your organization for an invitation.',
     no_role: 'Your groups have no role in this service. Ask its operator.',
     invalid_invitation: 'This invitation was used, withdrawn or has expired. Ask for a new link.',
+    last_owner:
+      'You are the only owner of this organization. Make another member owner before you accept another role.',
     identity_in_use: 'Your account at the sign-in provider is already connected with another account.',
     failed: 'The sign-in failed.',
   },

@@ -1,0 +1,18 @@
+import { type Actor, recordChange } from '../audit/record-change.ts';
+import type { Sql } from '../db/db.ts';
+import { deletePasswordReset, deleteUserSessions, updateUser } from './store.ts';
+
+/** A new password of a user. */
+export interface PasswordChange {
+  userId: string;
+  /** Null removes the password. */
+  passwordHash: string | null;
+}
+
+/** Replaces the password of a user, and ends all of its sessions and its open reset link. */
+export async function replacePassword(sql: Sql, { userId, passwordHash }: PasswordChange, actor: Actor): Promise<void> {
+  await updateUser(sql, userId, { passwordHash });
+  await deleteUserSessions(sql, userId);
+  await deletePasswordReset(sql, userId);
+  await recordChange(sql, actor, { action: 'user.password_changed', organizationId: '', resourceId: userId });
+}
