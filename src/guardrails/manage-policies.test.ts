@@ -39,6 +39,7 @@ describe('/v1/guardrail-policies', () => {
       block_on_flag: true,
       thresholds: { harassment: 0.5, hate: 0.5, self_harm: 0.5, sexual: 0.5, violence: 0.5 },
       topic_deny_list: [],
+      match_confusables: false,
       apply_to: ['input'],
     });
   });
@@ -51,14 +52,15 @@ describe('/v1/guardrail-policies', () => {
       block_on_flag: false,
       thresholds: { harassment: 0, hate: 1, self_harm: null },
       topic_deny_list: topics,
+      match_confusables: true,
       apply_to: ['input', 'output'],
     };
     const { json } = await create(body);
     assert.deepEqual(json.topic_deny_list, topics);
     assert.deepEqual(json.thresholds, { harassment: 0, hate: 1, self_harm: 0.5, sexual: 0.5, violence: 0.5 });
     assert.deepEqual(
-      [json.name, json.enabled, json.block_on_flag, json.apply_to],
-      [body.name, false, false, body.apply_to],
+      [json.name, json.enabled, json.block_on_flag, json.match_confusables, json.apply_to],
+      [body.name, false, false, true, body.apply_to],
     );
     assert.deepEqual((await api.send('GET', `${PATH}/${json.id}`)).json, json);
   });
@@ -98,6 +100,8 @@ describe('/v1/guardrail-policies', () => {
       },
       'topic_deny_list.1.action',
     ],
+    [{ topic_deny_list: [{ topic: '\u200b \u00ad', action: 'warn' }] }, 'topic_deny_list.0.topic'],
+    [{ match_confusables: 'true' }, 'match_confusables'],
     [{ apply_to: [] }, 'apply_to'],
     [{ apply_to: 'input' }, 'apply_to'],
     [{ apply_to: ['input', 'input'] }, 'apply_to'],
@@ -131,8 +135,14 @@ describe('/v1/guardrail-policies', () => {
     assertSchema(GuardrailPolicy, disabled.json);
     assert.deepEqual({ ...disabled.json, enabled: true, updated_at: created.json.updated_at }, created.json);
     const { json } = await api.send('PUT', path, {
-      body: { thresholds: { hate: null, sexual: 0.1 }, topic_deny_list: [], apply_to: ['both'] },
+      body: {
+        thresholds: { hate: null, sexual: 0.1 },
+        topic_deny_list: [],
+        match_confusables: true,
+        apply_to: ['both'],
+      },
     });
+    assert.equal(json.match_confusables, true);
     assert.deepEqual(json.thresholds, { harassment: 0.5, hate: 0.5, self_harm: 0.5, sexual: 0.1, violence: 0.3 });
     assert.deepEqual([json.name, json.enabled, json.topic_deny_list, json.apply_to], ['Before', false, [], ['both']]);
     assert.deepEqual((await api.send('GET', path)).json, json);
@@ -207,6 +217,28 @@ describe('/v1/guardrail-policies', () => {
       assertError(await api.send('POST', path, { body }), 400, 'invalid_value', param);
     }
     assertError(await api.send('POST', path, { body: {} }), 400, 'missing_required_field', 'input');
+  });
+
+  it('POST test shows lookalikes by the words that contain them, when the policy matches them', async () => {
+    const { json } = await create({
+      name: 'x',
+      topic_deny_list: [
+        { topic: 'falcon', action: 'block' },
+        { topic: 'ject owl', action: 'block' },
+      ],
+    });
+    const path = `${PATH}/${json.id}`;
+    const input = `My  f\u0430lcon\n \ud83c\udd6d pr\u043ej\u0435ct 0wl. `;
+    const test = async () => {
+      const [result] = (await api.send('POST', `${path}/test`, { body: { input } })).json.results;
+      const texts = result.topics.map(({ start_index: start, end_index: end }: Record<string, number>) =>
+        result.normalized_text.slice(start, end),
+      );
+      return [result.action, ...texts];
+    };
+    assert.deepEqual(await test(), ['pass']);
+    await api.send('PUT', path, { body: { match_confusables: true } });
+    assert.deepEqual(await test(), ['block', 'f\u0430lcon', 'pr\u043ej\u0435ct 0wl.']);
   });
 
   it('answers 401 without a key, 403 without the scope, and 404 for policies of others', async () => {

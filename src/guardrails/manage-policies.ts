@@ -5,6 +5,7 @@ import { MODERATION_CATEGORIES } from '../engines/moderation-engine.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { isId, newId } from '../lib/ids.ts';
+import { normalizeText } from './normalize-text.ts';
 import { DEFAULT_THRESHOLD, resolveThresholds, type Thresholds } from './policy.ts';
 import type { CreatePolicy, GuardrailPolicy, PolicyListQuery, UpdatePolicy } from './schema.ts';
 import {
@@ -33,6 +34,7 @@ export async function createPolicy(deps: PolicyDeps, call: Call, body: CreatePol
     blockOnFlag: body.block_on_flag ?? true,
     thresholds: resolveThresholds(requireCategories(body.thresholds ?? {})),
     topicDenyList: requireTopics(body.topic_deny_list ?? []),
+    matchConfusables: body.match_confusables ?? false,
     applyTo: body.apply_to ?? ['input'],
     createdAt: now,
     updatedAt: now,
@@ -77,6 +79,7 @@ export async function updatePolicy(
       blockOnFlag: body.block_on_flag ?? row.blockOnFlag,
       thresholds: mergeThresholds(row.thresholds, requireCategories(body.thresholds ?? {})),
       topicDenyList: body.topic_deny_list === undefined ? row.topicDenyList : requireTopics(body.topic_deny_list),
+      matchConfusables: body.match_confusables ?? row.matchConfusables,
       applyTo: body.apply_to ?? row.applyTo,
       updatedAt: new Date(deps.now()),
     };
@@ -117,9 +120,11 @@ function requireName(name: string): string {
   return name;
 }
 
+/** A topic of invisible characters would match nothing. */
 function requireTopics(topics: readonly TopicRule[]): TopicRule[] {
   topics.forEach(({ topic }, index) => {
     requireText(topic, `topic_deny_list.${index}.topic`);
+    requireText(normalizeText(topic), `topic_deny_list.${index}.topic`);
   });
   return topics.map(({ topic, action }) => ({ topic, action }));
 }
@@ -142,6 +147,7 @@ export function viewPolicy(row: PolicyRow): GuardrailPolicy {
     block_on_flag: row.blockOnFlag,
     thresholds: row.thresholds,
     topic_deny_list: row.topicDenyList,
+    match_confusables: row.matchConfusables,
     apply_to: row.applyTo,
     created_at: Math.floor(row.createdAt.getTime() / 1000),
     updated_at: Math.floor(row.updatedAt.getTime() / 1000),

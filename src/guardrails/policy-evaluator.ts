@@ -2,33 +2,46 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import type { ModerationScores } from '../engines/moderation-engine.ts';
 import type { PolicyStage } from '../lib/screen.ts';
+import { toSkeleton } from './normalize-text.ts';
+import { NormalizedWindows } from './normalized-windows.ts';
 import { appliesTo, type Decision, decide, needsScores } from './policy.ts';
 import type { ActivePolicyRow } from './store.ts';
-import { normalizeText, type TopicMatch, TopicMatcher } from './topic-matcher.ts';
+import { TopicMatcher, type TopicRule } from './topic-matcher.ts';
+
+/** The first match of a topic in a text. */
+export interface FoundTopic extends TopicRule {
+  /** Offsets into the text as `normalizeText` returns it or, where only lookalikes match, `toSkeleton`. */
+  start: number;
+  end: number;
+  isLookalike: boolean;
+}
 
 /** Decision about one text and what it is based on. */
 export interface Evaluation extends Decision {
   /** Null when no category is enabled. */
   scores: ModerationScores | null;
-  /** First match of each topic. */
-  topics: TopicMatch[];
+  /** In the order of the deny list. */
+  topics: FoundTopic[];
 }
 
-/** Characters that are matched without a pause: about 5 ms. */
-const WINDOW_CHARACTERS = 131_072;
-/** Overlap of two windows: more than the longest topic, which may grow when it is normalized. */
-const OVERLAP_CHARACTERS = 8_192;
+/** Characters of texts that are matched without a pause: a few milliseconds. */
+const UNINTERRUPTED_CHARACTERS = 131_072;
 
-type Policy = Pick<ActivePolicyRow, 'blockOnFlag' | 'thresholds' | 'topicDenyList' | 'applyTo'>;
+type Policy = Pick<ActivePolicyRow, 'blockOnFlag' | 'thresholds' | 'topicDenyList' | 'matchConfusables' | 'applyTo'>;
 
 /** A policy with its compiled deny list. */
 export class PolicyEvaluator {
   readonly policy: Policy;
-  readonly #matcher: TopicMatcher;
+  /** Of the normalized text, and of its skeleton when lookalikes match too. */
+  readonly #matchers: readonly TopicMatcher[];
 
   constructor(policy: Policy) {
     this.policy = policy;
-    this.#matcher = new TopicMatcher(policy.topicDenyList);
+    const { topicDenyList, matchConfusables } = policy;
+    this.#matchers = [
+      new TopicMatcher(topicDenyList),
+      ...(matchConfusables ? [new TopicMatcher(topicDenyList, toSkeleton)] : []),
+    ];
   }
 
   appliesTo(stage: PolicyStage): boolean {
@@ -58,27 +71,26 @@ export class PolicyEvaluator {
       const topics = await this.#matchTopics(text);
       evaluations.push({ ...decide(this.policy, textScores, topics), scores: textScores, topics });
       sincePause += text.length;
-      if (sincePause < WINDOW_CHARACTERS) continue;
+      if (sincePause < UNINTERRUPTED_CHARACTERS) continue;
       sincePause = 0;
       await nextTurn();
     }
     return evaluations;
   }
 
-  /** Matches a long text window by window, so that it does not stall other calls. Offsets are those of the window. */
-  async #matchTopics(text: string): Promise<TopicMatch[]> {
-    if (text.length <= WINDOW_CHARACTERS) return this.#matcher.match(normalizeText(text));
-    const found = new Map<string, TopicMatch>();
-    for (let start = 0; start < text.length; start += WINDOW_CHARACTERS - OVERLAP_CHARACTERS) {
-      const end = start + WINDOW_CHARACTERS;
-      const window = normalizeText(text.slice(start, end));
-      for (const match of this.#matcher.matchAll(window)) {
-        // A word that a border cuts is whole in the neighbouring window.
-        const isCut = (start > 0 && match.start === 0) || (end < text.length && match.end === window.length);
-        if (!isCut && !found.has(match.topic)) found.set(match.topic, match);
+  async #matchTopics(text: string): Promise<FoundTopic[]> {
+    const topics = new Map<number, FoundTopic>();
+    for (const [order, matcher] of this.#matchers.entries()) {
+      if (matcher.longest === 0) continue;
+      for (const windows = new NormalizedWindows(text, matcher); windows.next(); ) {
+        for (const { index, start, end } of windows.match()) {
+          const rule = this.policy.topicDenyList[index];
+          if (rule !== undefined && !topics.has(index))
+            topics.set(index, { ...rule, start, end, isLookalike: order > 0 });
+        }
+        if (!windows.isLast) await nextTurn();
       }
-      await nextTurn();
     }
-    return [...found.values()];
+    return [...topics].sort(([a], [b]) => a - b).map(([, topic]) => topic);
   }
 }

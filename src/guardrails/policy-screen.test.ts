@@ -154,6 +154,15 @@ describe('a guardrail policy', () => {
     }
   });
 
+  it('matches lookalikes from the moment the policy says so', async () => {
+    await apply(DENY);
+    const content = 'the f\u0430lc\u200bon';
+    assert.equal((await ask(content)).status, 200);
+    await api.send('PUT', `${PATH}/${policyId}`, { body: { match_confusables: true } });
+    expireCache();
+    assert.deepEqual((await ask(content)).json.error.reasons, ["topic 'falcon' (block)"]);
+  });
+
   it('does not apply to system messages, answers and tool results of the request', async () => {
     await apply(DENY);
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };

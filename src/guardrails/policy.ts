@@ -1,6 +1,6 @@
 import { MODERATION_CATEGORIES, type ModerationCategory, type ModerationScores } from '../engines/moderation-engine.ts';
 import type { PolicyStage } from '../lib/screen.ts';
-import type { TopicMatch } from './topic-matcher.ts';
+import type { TopicRule } from './topic-matcher.ts';
 
 /** Score at which a category is flagged, by category. */
 export type Thresholds = Readonly<Record<ModerationCategory, number>>;
@@ -40,7 +40,7 @@ export interface Decision {
 export function decide(
   policy: { thresholds: Thresholds; blockOnFlag: boolean },
   scores: ModerationScores | null,
-  topics: readonly TopicMatch[],
+  topics: readonly TopicRule[],
 ): Decision {
   const categories = MODERATION_CATEGORIES.filter((category) => {
     const threshold = policy.thresholds[category];

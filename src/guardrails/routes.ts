@@ -38,7 +38,7 @@ export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): vo
       schema: {
         summary: 'Create a guardrail policy',
         description:
-          'The newest enabled policy of an organization applies to all its inference calls, within a second.',
+          'The newest enabled policy of an organization applies to all its inference calls, within a second. The output of streams is not screened.',
         tags,
         body: CreatePolicy,
         response,

@@ -40,10 +40,21 @@ const TopicRule = Type.Object({
 const TopicDenyList = Type.Array(TopicRule, {
   maxItems: MAX_TOPICS,
   description:
-    'Case is ignored. A topic without spaces matches as a whole word, one with spaces as a substring. Scripts without spaces between words, such as Han and Thai, match as a substring.',
+    'Case, presentation forms, invisible characters and the kind and number of blanks are ignored. A topic without spaces matches as a whole word, one with spaces as a substring. Scripts without spaces between words, such as Han and Thai, match as a substring.',
 });
 
-const ApplyTo = Type.Array(Type.Enum(['input', 'output', 'both']), { minItems: 1, maxItems: 3, uniqueItems: true });
+const MatchConfusables = Type.Boolean({
+  description:
+    'Whether topics also match text that looks like them, such as Cyrillic `а` for `a` and `0` for `O` (skeletons of UTS 39, Unicode 13). Adds false matches: `corn` matches `com`. Default: false.',
+});
+
+const ApplyTo = Type.Array(Type.Enum(['input', 'output', 'both']), {
+  minItems: 1,
+  maxItems: 3,
+  uniqueItems: true,
+  description:
+    'Default: `["input"]`. `output` screens complete responses only: the output of a stream (`stream: true`) is not screened.',
+});
 
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
 
@@ -57,6 +68,7 @@ export const CreatePolicy = Type.Object(
     ),
     thresholds: Type.Optional(Thresholds),
     topic_deny_list: Type.Optional(TopicDenyList),
+    match_confusables: Type.Optional(MatchConfusables),
     apply_to: Type.Optional(ApplyTo),
   },
   {
@@ -95,6 +107,7 @@ export const GuardrailPolicy = Type.Object({
     violence: Threshold,
   }),
   topic_deny_list: TopicDenyList,
+  match_confusables: MatchConfusables,
   apply_to: ApplyTo,
   created_at: Type.Integer({ description: 'Unix seconds.' }),
   updated_at: Type.Integer({ description: 'Unix seconds.' }),
@@ -144,7 +157,10 @@ export const PolicyTestResult = Type.Object({
     Type.Object({
       topic: Type.String(),
       action: Type.Enum(['block', 'warn']),
-      start_index: Type.Integer({ description: 'Offset in `normalized_text`, in UTF-16 code units.' }),
+      start_index: Type.Integer({
+        description:
+          'Offset in `normalized_text`, in UTF-16 code units. Where only lookalikes match (`match_confusables`): of the words that contain the match.',
+      }),
       end_index: Type.Integer(),
     }),
   ),

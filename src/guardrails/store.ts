@@ -54,7 +54,10 @@ export async function deletePolicyRow(sql: Sql, organizationId: string, id: stri
 }
 
 /** What decides about the calls of an organization. */
-export type ActivePolicyRow = Pick<PolicyRow, 'id' | 'blockOnFlag' | 'thresholds' | 'topicDenyList' | 'applyTo'> & {
+export type ActivePolicyRow = Pick<
+  PolicyRow,
+  'id' | 'blockOnFlag' | 'thresholds' | 'topicDenyList' | 'matchConfusables' | 'applyTo'
+> & {
   /** Changes with every update. */
   version: string;
 };
@@ -62,8 +65,8 @@ export type ActivePolicyRow = Pick<PolicyRow, 'id' | 'blockOnFlag' | 'thresholds
 /** Read once a second by every organization that makes calls, so it is prepared. Ids are in the order of creation. */
 const selectNewestEnabled = prepared(
   'select_active_policy',
-  `select id, block_on_flag as "blockOnFlag", thresholds, topic_deny_list as "topicDenyList", apply_to as "applyTo",
-    updated_at::text as version
+  `select id, block_on_flag as "blockOnFlag", thresholds, topic_deny_list as "topicDenyList",
+    match_confusables as "matchConfusables", apply_to as "applyTo", updated_at::text as version
   from guardrail_policies where organization_id = $1 and enabled order by id desc limit 1`,
 );
 

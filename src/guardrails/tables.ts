@@ -14,6 +14,7 @@ export const guardrailPolicies = pgTable(
     blockOnFlag: boolean('block_on_flag').notNull(),
     thresholds: jsonb().$type<Thresholds>().notNull(),
     topicDenyList: jsonb('topic_deny_list').$type<TopicRule[]>().notNull(),
+    matchConfusables: boolean('match_confusables').notNull().default(false),
     applyTo: jsonb('apply_to').$type<('input' | 'output' | 'both')[]>().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),

@@ -1,3 +1,5 @@
+import { normalizeText } from './normalize-text.ts';
+
 /** What happens to a text with a topic of the deny list. */
 export type TopicAction = 'block' | 'warn';
 
@@ -9,9 +11,9 @@ export interface TopicRule {
 
 /** A topic found in a text. */
 export interface TopicMatch {
-  topic: string;
-  action: TopicAction;
-  /** Offsets into the normalized text, as `normalizeText` returns it. */
+  /** Position in the deny list. */
+  index: number;
+  /** Offsets into the normalized text. */
   start: number;
   end: number;
 }
@@ -21,26 +23,18 @@ const WORD_CHARACTER = /[\p{L}\p{M}\p{N}\p{Pc}]/u;
 /** Scripts that put no spaces between words: a word of these is matched wherever it stands, as it has no boundaries to look for. */
 const UNSPACED_SCRIPT = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
 
-/**
- * Normalizes a text for matching without regard to case and presentation: NFKC, and case folding. `ẞ`, `ß` and `ss` become `ss`,
- * full-width letters become ordinary ones, and a final sigma becomes a sigma.
- */
-export function normalizeText(text: string): string {
-  return text.normalize('NFKC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKC');
-}
-
 interface State {
   next: Map<number, number>;
   /** State of the longest proper suffix of this one that begins a topic. */
   fallback: number;
   /** Topics that end in this state. */
-  topics: number[];
+  topics: CompiledTopic[];
   /** Nearest state on the chain of fallbacks where a topic ends; 0 when there is none. */
   ending: number;
 }
 
 interface CompiledTopic {
-  rule: TopicRule;
+  index: number;
   length: number;
   /** Whether the character before, and after, a match must not belong to a word. */
   needsStart: boolean;
@@ -52,43 +46,28 @@ interface CompiledTopic {
  * as a whole word, a topic with spaces as a substring; case is ignored.
  */
 export class TopicMatcher {
+  /** Characters of the longest normalized topic. */
+  longest = 0;
+  /** Normalizes a text as the topics are. */
+  readonly normalize: (text: string) => string;
   readonly #states: State[] = [newState()];
-  readonly #topics: CompiledTopic[] = [];
 
   /** Topics that are empty after normalization match nothing. */
-  constructor(rules: readonly TopicRule[]) {
-    for (const rule of rules) this.#add(rule);
+  constructor(rules: readonly TopicRule[], normalize = normalizeText) {
+    this.normalize = normalize;
+    for (const [index, { topic }] of rules.entries()) this.#add(normalize(topic).trim(), index);
     this.#linkFallbacks();
   }
 
-  /** Returns the first match of each topic, in the order of the deny list. `text` is normalized. */
-  match(text: string): TopicMatch[] {
-    const found = new Map<number, TopicMatch>();
-    for (const { index, start, end } of this.#scan(text)) {
-      const topic = this.#topics[index];
-      if (topic !== undefined && !found.has(index)) found.set(index, { ...topic.rule, start, end });
-    }
-    return [...found].sort(([a], [b]) => a - b).map(([, match]) => match);
-  }
-
-  /** Returns every match, in the order of their ends. `text` is normalized. */
-  matchAll(text: string): TopicMatch[] {
-    return [...this.#scan(text)].flatMap(({ index, start, end }) => {
-      const topic = this.#topics[index];
-      return topic === undefined ? [] : [{ ...topic.rule, start, end }];
-    });
-  }
-
-  *#scan(text: string): Generator<{ index: number; start: number; end: number }> {
-    if (this.#topics.length === 0) return;
+  /** Yields every match, in the order of their ends. `text` is normalized. */
+  *match(text: string): Generator<TopicMatch> {
     let state = 0;
     for (let i = 0; i < text.length; i += 1) {
       state = this.#step(state, text.charCodeAt(i));
       for (let ending = this.#endingAt(state); ending !== 0; ending = this.#states[ending]?.ending ?? 0) {
-        for (const index of this.#states[ending]?.topics ?? []) {
-          const topic = this.#topics[index];
-          const start = i + 1 - (topic?.length ?? 0);
-          if (topic !== undefined && isBounded(text, topic, start)) yield { index, start, end: i + 1 };
+        for (const topic of this.#states[ending]?.topics ?? []) {
+          const start = i + 1 - topic.length;
+          if (isBounded(text, topic, start)) yield { index: topic.index, start, end: i + 1 };
         }
       }
     }
@@ -107,25 +86,22 @@ export class TopicMatcher {
     return topics.length > 0 ? state : ending;
   }
 
-  #add(rule: TopicRule): void {
-    const words = normalizeText(rule.topic).trim();
-    if (words === '') return;
+  #add(words: string, index: number): void {
+    const { length } = words;
+    if (length === 0) return;
+    this.longest = Math.max(this.longest, length);
     let state = 0;
-    for (let i = 0; i < words.length; i += 1) {
+    for (let i = 0; i < length; i += 1) {
       const unit = words.charCodeAt(i);
       const known = this.#states[state]?.next.get(unit);
       const next = known ?? this.#states.push(newState()) - 1;
       this.#states[state]?.next.set(unit, next);
       state = next;
     }
-    const isPhrase = /\s/.test(words);
-    const index = this.#topics.push({
-      rule,
-      length: words.length,
-      needsStart: !isPhrase && isSpacedWordCharacter(firstCharacter(words)),
-      needsEnd: !isPhrase && isSpacedWordCharacter(lastCharacter(words, words.length)),
-    });
-    this.#states[state]?.topics.push(index - 1);
+    const isPhrase = words.includes(' ');
+    const needsStart = !isPhrase && isSpacedWordCharacter(firstCharacter(words));
+    const needsEnd = !isPhrase && isSpacedWordCharacter(lastCharacter(words, length));
+    this.#states[state]?.topics.push({ index, length, needsStart, needsEnd });
   }
 
   /** Breadth first, so that the fallback of a state is complete before those of longer states need it. */

@@ -28,6 +28,7 @@ interface PolicyFields {
   direction: Direction;
   thresholds: Policy['thresholds'];
   topics: TopicRow[];
+  lookalikes: boolean;
 }
 
 const toFields = (policy: Policy | null): PolicyFields => ({
@@ -37,6 +38,7 @@ const toFields = (policy: Policy | null): PolicyFields => ({
   direction: policy === null ? 'both' : policy.apply_to.length > 1 ? 'both' : (policy.apply_to[0] ?? 'input'),
   thresholds: policy?.thresholds ?? DEFAULT_THRESHOLDS,
   topics: toTopicRows(policy?.topic_deny_list ?? []),
+  lookalikes: policy?.match_confusables ?? false,
 });
 
 /** Creates a policy, or changes one. Null: a new policy. */
@@ -52,6 +54,7 @@ export function PolicyDialog({ policy, onClose }: { policy: Policy | null; onClo
       block_on_flag: fields.block,
       thresholds: fields.thresholds,
       topic_deny_list: toTopics(fields.topics),
+      match_confusables: fields.lookalikes,
       apply_to: [fields.direction],
     };
     if (policy === null) await api.POST('/v1/guardrail-policies', { body: request });
@@ -67,6 +70,12 @@ export function PolicyDialog({ policy, onClose }: { policy: Policy | null; onClo
       <GeneralFields fields={fields} set={set} />
       <Thresholds value={fields.thresholds} onChange={(thresholds) => set({ thresholds })} />
       <TopicRows rows={fields.topics} onChange={(topics) => set({ topics })} />
+      <Switch
+        label={guardrails.lookalikes}
+        description={guardrails.lookalikesHint}
+        checked={fields.lookalikes}
+        onChange={(event) => set({ lookalikes: event.currentTarget.checked })}
+      />
     </FormDialog>
   );
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "guardrail_policies" ADD COLUMN "match_confusables" boolean DEFAULT false NOT NULL;
