@@ -12,6 +12,8 @@ export const SHUTDOWN_ORDER = [
   // Jobs stop at a resumable point and return to the queue.
   'worker',
   'job queue',
+  // Checks no engine that is being closed.
+  'engine checks',
   // Ends calls that still run after their abort; they record their usage.
   'replaced models',
   'engine',

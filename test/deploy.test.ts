@@ -141,7 +141,7 @@ describe('a running service', () => {
   });
 
   it('names model servers that do not answer', async () => {
-    await until(() => /model server does not answer/.test(service.stderr()));
+    await until(() => /model engine does not answer/.test(service.stderr()));
     assert.match(service.stderr(), /"models":\["mine"\]/);
   });
 

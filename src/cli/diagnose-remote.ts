@@ -7,7 +7,7 @@ const TIMEOUT_MS = 10_000;
 /** Result of `quire doctor` for a service at `QUIRE_URL`. */
 export interface RemoteDiagnosis {
   service: { url: string; version: string };
-  /** The checks of `GET /readyz`, and one of the API key. */
+  /** The checks of `GET /readyz?verbose`, and one of the API key. */
   checks: HealthCheck[];
 }
 
@@ -25,7 +25,7 @@ export function isSameService(url: string, localUrl: string | null): boolean {
  */
 export async function diagnoseRemote(origin: string, apiKey: string | null): Promise<RemoteDiagnosis> {
   const { version } = await fetchJson<{ version?: unknown }>(origin, '/version', (body) => 'version' in body);
-  const { checks } = await fetchJson<{ checks: HealthCheck[] }>(origin, '/readyz', (body) => 'checks' in body);
+  const { checks } = await fetchJson<{ checks: HealthCheck[] }>(origin, '/readyz?verbose', (body) => 'checks' in body);
   return { service: { url: origin, version: String(version) }, checks: [...checks, await checkKey(origin, apiKey)] };
 }
 

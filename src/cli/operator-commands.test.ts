@@ -103,7 +103,7 @@ describe('commands that use the command socket', () => {
     const statuses: Record<string, number> = { 'Bearer quire-sk-right': 200, 'Bearer quire-sk-wrong': 401 };
     t.mock.method(globalThis, 'fetch', async (url: string, { headers }: { headers: { authorization: string } }) => {
       if (url.endsWith('/version')) return Response.json({ version: '9.9.9' });
-      if (url.endsWith('/readyz'))
+      if (url.endsWith('/readyz?verbose'))
         return Response.json({ checks: [{ name: 'database', ok: true, detail: 'answers' }] });
       return Response.json({ error: { message: 'No.' } }, { status: statuses[headers.authorization] ?? 500 });
     });

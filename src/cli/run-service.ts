@@ -3,7 +3,7 @@ import { type Booted, boot } from '../boot/boot.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { CONSOLE_FOLDER, isConsoleBuilt } from '../console/routes.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
-import { warnOfDeadUpstreams } from '../health/check-health.ts';
+import { watchEngines } from '../health/watch-engines.ts';
 import { drain } from '../http/drain.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
@@ -67,17 +67,21 @@ export async function runService(flags: Record<string, string>): Promise<void> {
   output.showStopped();
 }
 
-/** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
-async function startService(starting: StartingService): Promise<Booted> {
-  const { config, logger, lifecycle, output, effectiveConfig } = starting;
-  let state: StateDeps | null = null;
-  const service: ServiceInfo = { version: VERSION, pid: process.pid, url: null };
+/** What commands on the socket reach: the facts of the service, and its state once it has started. */
+interface CommandTarget {
+  service: ServiceInfo;
+  state: StateDeps | null;
+}
+
+/** Takes the data folder, whose commands reach this process from now on. */
+async function holdFolder({ config, logger, lifecycle }: StartingService): Promise<CommandTarget> {
+  const target: CommandTarget = { service: { version: VERSION, pid: process.pid, url: null }, state: null };
   const runCommand = async ({ command, input }: CommandRequest) => {
-    if (command === SERVICE_INFO) return service;
+    if (command === SERVICE_INFO) return target.service;
     const run = STATE_COMMANDS[command];
-    if (state === null) throw new OperatorError('The service is still starting; try again in a moment.');
+    if (target.state === null) throw new OperatorError('The service is still starting; try again in a moment.');
     if (run === undefined) throw new OperatorError(`The running service does not know the command '${command}'.`);
-    return run(state, input as Record<string, unknown>);
+    return run(target.state, input as Record<string, unknown>);
   };
   await lifecycle.start(
     'data folder',
@@ -89,15 +93,27 @@ async function startService(starting: StartingService): Promise<Booted> {
     () => listenForCommands(config.dataDir, runCommand),
     (held) => held.close(),
   );
+  return target;
+}
+
+/** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
+async function startService(starting: StartingService): Promise<Booted> {
+  const { config, logger, lifecycle, output, effectiveConfig } = starting;
+  const target = await holdFolder(starting);
   await requireFreeAddress(config);
   const started = await boot(config, logger, lifecycle);
   const { deps, bindings, evictKeys, authenticator } = started;
-  state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
+  target.state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
   const initialPull = await startInitialPull(started, starting);
   await lifecycle.start(
     'worker',
     () => startWorker(deps, started.telemetry),
     (worker) => worker.stop(),
+  );
+  await lifecycle.start(
+    'engine checks',
+    () => watchEngines(deps),
+    (checks) => checks.stop(),
   );
   const { limiter, promptCache, telemetry } = started;
   const authenticateKey = (authorization: string | undefined) => authenticator.authenticate(authorization);
@@ -118,13 +134,13 @@ async function startService(starting: StartingService): Promise<Booted> {
     () => serveApi(config, { ...served, consoleFolder: CONSOLE_FOLDER }),
     (listening) => drain(listening, logger, DRAIN_BOUNDS),
   );
-  service.url = baseUrl(config.host, app);
+  const url = baseUrl(config.host, app);
+  target.service.url = url;
   const key = await bootstrapAccounts(deps, config.bootstrapApiKey);
   const isKnown = key?.secret == null && config.bootstrapApiKey !== null;
   const setupToken = isConsoleBuilt() ? await createSetupInvitation(deps) : null;
-  if (setupToken !== null) output.showSetup(service.url, setupToken);
-  output.showReady(service.url, isKnown ? null : key);
-  void warnOfDeadUpstreams(deps);
+  if (setupToken !== null) output.showSetup(url, setupToken);
+  output.showReady(url, isKnown ? null : key);
   return started;
 }
 

@@ -2,7 +2,7 @@ import { listEngines } from '../admin/models/list-engines.ts';
 import { secretsWarning } from '../boot/secrets.ts';
 import { forgetStore, type StoreName } from '../boot/store-identities.ts';
 import { modelBackend } from '../engines/registry.ts';
-import { checkHealth, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
+import { checkEngines, checkStores, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
 import type { OperatorRequest } from './operator-api.ts';
 import { ADMIN_API, type StateCommand } from './state-command.ts';
@@ -19,7 +19,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     return null;
   },
   doctor: async (deps) => ({
-    checks: await checkHealth(deps),
+    checks: (await Promise.all([checkStores(deps), checkEngines(deps)])).flat(),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...modelBackend(model) })),
     unbound: unboundModels(deps),
     schemas: await describeSchemaSupport(deps),

@@ -4,7 +4,7 @@ import { describeError } from '../lib/operator-error.ts';
 
 /** Result of one health check. */
 export interface HealthCheck {
-  /** `database`, `files`, `index`, or comma-separated model ids. */
+  /** `database`, `files`, `index`, or the model ids of an engine, separated by commas. */
   name: string;
   ok: boolean;
   /** Kind of the component; for a failed check also the reason. */
@@ -32,19 +32,24 @@ export async function describeSchemaSupport(deps: Pick<Deps, 'models'>): Promise
   );
 }
 
-/** Checks the database, the blob store, the search index and every engine, concurrently. Never throws. */
-export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'>): Promise<HealthCheck[]> {
-  const engines = deps.models.runtimes().map((engine) => {
-    const models = deps.models.list().filter((model) => modelRuntime(model) === engine);
-    const { engine: kind, model } = engine.backend();
-    return runCheck(models.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
-  });
+/** Checks the stores, without which this process cannot answer, concurrently. Never throws. */
+export function checkStores(deps: Pick<Deps, 'db' | 'blobs' | 'chunks'>): Promise<HealthCheck[]> {
   return Promise.all([
     runCheck('database', deps.db.description, () => deps.db.check()),
     runCheck('files', deps.blobs.kind, (signal) => deps.blobs.check(signal)),
     runCheck('index', 'LanceDB', () => deps.chunks.check()),
-    ...engines,
   ]);
+}
+
+/** Checks every engine, concurrently. One that does not respond concerns its models only. Never throws. */
+export function checkEngines({ models }: Pick<Deps, 'models'>): Promise<HealthCheck[]> {
+  return Promise.all(
+    models.runtimes().map((engine) => {
+      const served = models.list().filter((model) => modelRuntime(model) === engine);
+      const { engine: kind, model } = engine.backend();
+      return runCheck(served.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
+    }),
+  );
 }
 
 /** Why an engine does not respond; null when it does. Never throws. */
@@ -67,18 +72,6 @@ async function runCheck(name: string, detail: string, check: EngineRuntime['chec
   } catch (error) {
     return { name, ok: false, detail: `${detail}: ${describeError(error)}` };
   }
-}
-
-/** Logs every server of a model that does not answer after the start. Its requests get 503 until it does. Never throws. */
-export async function warnOfDeadUpstreams({ models, logger }: Pick<Deps, 'models' | 'logger'>): Promise<void> {
-  const upstreams = models.runtimes().filter((runtime) => runtime.backend().engine === 'upstream');
-  await Promise.all(
-    upstreams.map(async (runtime) => {
-      const ids = models.list().filter((model) => modelRuntime(model) === runtime);
-      const error = await checkEngine(runtime);
-      if (error !== null) logger.warn({ models: ids.map(({ id }) => id), error }, 'model server does not answer');
-    }),
-  );
 }
 
 /** Lists the model ids without an engine. */

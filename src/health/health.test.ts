@@ -18,16 +18,35 @@ describe('operation', () => {
     assert.deepEqual((await api.send('GET', '/version', { key: null })).json, { version: '0.0.0' });
   });
 
-  it('GET /readyz is 503 and names the failed component', async () => {
-    const { check } = api.engine;
-    api.engine.check = () => Promise.reject(new Error('The weights are gone.'));
-    const answer = await api.send('GET', '/readyz', { key: null });
-    api.engine.check = check;
-    assert.equal(answer.status, 503);
-    const failed = answer.json.checks.filter((each: { ok: boolean }) => !each.ok);
-    assert.equal(failed.length, 1);
-    assert.match(failed[0].name, /general-8b/);
-    assert.match(failed[0].detail, /The weights are gone/);
+  it('GET /readyz is 503 and names the failed store', async (t) => {
+    t.mock.method(api.deps.blobs, 'check', () => Promise.reject(new Error('The disk is gone.')));
+    const { status, json } = await api.send('GET', '/readyz', { key: null });
+    assert.deepEqual([status, json.status], [503, 'not_ready']);
+    const failed = json.checks.filter((each: { ok: boolean }) => !each.ok);
+    assert.deepEqual(
+      failed.map(({ name, detail }: { name: string; detail: string }) => [name, detail]),
+      [['files', 'folder: The disk is gone.']],
+    );
+  });
+
+  it('an engine that fails or hangs is named with ?verbose, and leaves the process ready', async (t) => {
+    for (const check of [() => Promise.reject(new Error('The weights are gone.')), () => new Promise<void>(() => {})]) {
+      t.mock.method(api.engine, 'check', check);
+      const brief = await api.send('GET', '/readyz', { key: null });
+      assert.deepEqual([brief.status, brief.json.status], [200, 'ready']);
+      assert.deepEqual(
+        brief.json.checks.map(({ name }: { name: string }) => name),
+        ['database', 'files', 'index'],
+      );
+      for (const query of ['verbose', 'verbose=true']) {
+        const { status, json } = await api.send('GET', `/readyz?${query}`, { key: null });
+        assert.deepEqual([status, json.status], [200, 'ready']);
+        const failed = json.checks.filter((each: { ok: boolean }) => !each.ok);
+        assert.equal(failed.length, 1);
+        assert.match(failed[0].name, /general-8b/);
+        assert.match(failed[0].detail, /The weights are gone|no response within 3000 ms/);
+      }
+    }
   });
 
   it('GET /metrics is open from loopback, and requires the scope admin behind a proxy', async () => {

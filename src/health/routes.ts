@@ -5,7 +5,7 @@ import type { App } from '../http/app.ts';
 import type { Authenticate } from '../http/auth.ts';
 import { requireScope } from '../http/auth.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-import { checkHealth } from './check-health.ts';
+import { checkEngines, checkStores } from './check-health.ts';
 
 const Health = Type.Object({ status: Type.Literal('ok') });
 const Readiness = Type.Object({
@@ -25,6 +25,10 @@ const Readiness = Type.Object({
   ),
 });
 
+const ReadinessQuery = Type.Object({
+  verbose: Type.Optional(Type.String({ description: 'Present, or `true`: checks the engines too.' })),
+});
+
 const Version = Type.Object({ version: Type.String() }, { examples: [{ version: '0.2.0' }] });
 
 titleSchemas({ Health, Readiness, Version });
@@ -32,44 +36,27 @@ titleSchemas({ Health, Readiness, Version });
 /** Progress of the model download of the first start. */
 export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
 
+const open = { scope: 'public' } as const;
+
 /** Addresses that may read `/metrics` without a key. */
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+type ReadinessDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'> & {
+  /** Returns null when no model is being downloaded. */
+  modelsPull?: () => ModelsPull | null;
+};
 
 /** `GET /healthz`, `/readyz`, `/version` and `/metrics`, without an API key (`/metrics`: from loopback only). */
 export function healthRoutes(
   app: App,
-  deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models' | 'metrics'> & {
-    authenticate: Authenticate;
-    version: string;
-    /** Returns null when no model is being downloaded. */
-    modelsPull?: () => ModelsPull | null;
-  },
+  deps: ReadinessDeps & Pick<Deps, 'metrics'> & { authenticate: Authenticate; version: string },
 ): void {
-  const open = { scope: 'public' } as const;
   app.get(
     '/healthz',
     { schema: { summary: 'Liveness: the process runs', tags: ['Operation'], response: { 200: Health } }, config: open },
     async () => ({ status: 'ok' }) as const,
   );
-  app.get(
-    '/readyz',
-    {
-      schema: {
-        summary: 'Readiness: stores and engines respond',
-        tags: ['Operation'],
-        response: { 200: Readiness, 503: Readiness },
-      },
-      config: open,
-    },
-    async (_request, reply) => {
-      const checks = await checkHealth(deps);
-      const isReady = checks.every((check) => check.ok);
-      const pull = deps.modelsPull?.() ?? null;
-      return reply
-        .code(isReady ? 200 : 503)
-        .send({ status: isReady ? 'ready' : 'not_ready', checks, ...(pull !== null && { models_pull: pull }) });
-    },
-  );
+  readinessRoute(app, deps);
   app.get(
     '/version',
     { schema: { summary: 'Version of the service', tags: ['Operation'], response: { 200: Version } }, config: open },
@@ -93,6 +80,33 @@ export function healthRoutes(
     async (request, reply) => {
       if (!isLocal(request)) requireScope(await deps.authenticate(request), 'admin');
       return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
+    },
+  );
+}
+
+function readinessRoute(app: App, deps: ReadinessDeps): void {
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        summary: 'Readiness: this process can answer',
+        description:
+          '200 when the stores respond. An engine that does not respond is listed with `verbose`, and makes requests of its models fail with 503, but not this process unready.',
+        tags: ['Operation'],
+        querystring: ReadinessQuery,
+        response: { 200: Readiness, 503: Readiness },
+      },
+      config: open,
+    },
+    async ({ query }, reply) => {
+      const isVerbose = query.verbose !== undefined && query.verbose !== 'false';
+      const [stores, engines] = await Promise.all([checkStores(deps), isVerbose ? checkEngines(deps) : []]);
+      const checks = [...stores, ...engines];
+      const isReady = stores.every((check) => check.ok);
+      const pull = deps.modelsPull?.() ?? null;
+      return reply
+        .code(isReady ? 200 : 503)
+        .send({ status: isReady ? 'ready' : 'not_ready', checks, ...(pull !== null && { models_pull: pull }) });
     },
   );
 }

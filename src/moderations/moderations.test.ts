@@ -133,7 +133,7 @@ describe('POST /v1/moderations', () => {
     assert.equal(json.backend.engine, 'bundled');
     assert.equal(json.backend.model, 'quire-moderation-1');
     assert.equal(json.backend.ready, true);
-    const ready = await api.send('GET', '/readyz', { key: null });
+    const ready = await api.send('GET', '/readyz?verbose', { key: null });
     assert.ok(
       ready.json.checks.some((check: { name: string; ok: boolean }) => check.name === 'moderation-v1' && check.ok),
     );

@@ -22,7 +22,7 @@ const RECOVERY_MS = scaled(65_000, 3_000);
 /** Write-ahead log that the embedded database replays. */
 const WAL_MB = scaled(1_000, 50);
 
-// A service whose model server does not answer is never ready.
+// A model server that answers keeps the log free of warnings.
 const upstream = await startModelServer();
 const env = { QUIRE_UPSTREAM_URL: upstream.baseUrl };
 const started: Service[] = [];

@@ -95,7 +95,7 @@ export class JsonClient {
   /** Resolves when a server responds; otherwise throws an Error with a sentence for the operator. */
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
-    await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
+    await this.#replicas.check(signal);
   }
 
   /** The state of each server, without I/O. */

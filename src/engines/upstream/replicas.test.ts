@@ -52,3 +52,51 @@ describe('a replica that failed', () => {
     assert.equal(probes(), 1);
   });
 });
+
+describe('a check of several replicas', () => {
+  const urls = ['http://127.0.0.1:9/v1', 'http://127.0.0.1:10/v1', 'http://127.0.0.1:11/v1'];
+  const create = (t: TestContext, probe: (replica: Replica) => Promise<void>) => {
+    const options = { baseUrls: urls, proxy: null, timeouts: DEFAULT_TIMEOUTS, logger: createLogger('silent') };
+    const replicas = new Replicas({ ...options, probe });
+    t.after(() => replicas.close(new Error('the test has ended')));
+    return replicas;
+  };
+  const never = new AbortController().signal;
+
+  it('passes when one responds although others hang or fail, and ejects the hanging one when its probe ends', async (t) => {
+    const hanging = Promise.withResolvers<void>();
+    let probes = 0;
+    const replicas: Replicas = create(t, async (replica) => {
+      probes += 1;
+      const at = replicas.all.indexOf(replica);
+      if (at === 0) return hanging.promise;
+      if (at === 1) throw new Error('status 500');
+    });
+    await replicas.check(never);
+    await replicas.check(never);
+    // The second check joins the probe that hangs.
+    assert.equal(probes, 5);
+    assert.equal(replicas.states()[0]?.isHealthy, true);
+    hanging.reject(new Error('no byte within 5 s'));
+    await new Promise(setImmediate);
+    assert.deepEqual(
+      replicas.states().map(({ isHealthy, lastError }) => [isHealthy, lastError?.message]),
+      [
+        [false, 'no byte within 5 s'],
+        [false, 'status 500'],
+        [true, undefined],
+      ],
+    );
+  });
+
+  it('throws the error of the first when none responds, and the reason of its signal while all hang', async (t) => {
+    const failing: Replicas = create(t, async (replica) => {
+      throw new Error(`server ${failing.all.indexOf(replica)}`);
+    });
+    await assert.rejects(failing.check(never), /server 0/);
+    const caller = new AbortController();
+    const hanging = create(t, () => new Promise(() => {})).check(caller.signal);
+    caller.abort(new Error('enough'));
+    await assert.rejects(hanging, /enough/);
+  });
+});

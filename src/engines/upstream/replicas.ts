@@ -83,6 +83,8 @@ export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #closing = new AbortController();
   readonly #timers = new Map<Replica, NodeJS.Timeout>();
+  /** Checks that have not settled. */
+  readonly #checks = new Map<Replica, Promise<void>>();
   #turn = 0;
 
   constructor(options: ReplicasOptions) {
@@ -141,22 +143,42 @@ export class Replicas {
     }
   }
 
-  /** Resolves when one replica passes `probe`; otherwise throws the error of the first one. Ejects healthy replicas that fail. */
-  async check(probe: (replica: Replica) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const checks = this.all.map(async (replica) => {
-      try {
-        await probe(replica);
-      } catch (error) {
+  /**
+   * Resolves when one replica responds; otherwise throws the error of the first one. Ejects healthy replicas that do not respond: the
+   * probes of the others go on after the return, within their own timeouts, so that a hanging replica delays no check.
+   */
+  async check(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const checks = this.all.map((replica) => this.#checkReplica(replica));
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([Promise.any(checks), aborted]);
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Joins a check of the replica that runs already. */
+  #checkReplica(replica: Replica): Promise<void> {
+    const running = this.#checks.get(replica);
+    if (running !== undefined) return running;
+    const { signal } = this.#closing;
+    const check = this.#options.probe(replica, signal).then(
+      () => this.succeeded(replica),
+      (error: unknown) => {
         // An ejected replica has its own probes, whose backoff checks must not extend.
         if (replica.ejectedAt === null && !signal.aborted) this.failed(replica, describeError(error));
         throw error;
-      }
-      this.succeeded(replica);
-    });
-    const results = await Promise.allSettled(checks);
-    signal.throwIfAborted();
-    if (results.some(({ status }) => status === 'fulfilled')) return;
-    throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
+      },
+    );
+    this.#checks.set(replica, check);
+    const forget = () => void this.#checks.delete(replica);
+    check.then(forget, forget);
+    return check;
   }
 
   /** The state of each replica, without I/O. */

@@ -132,7 +132,7 @@ class UpstreamEngine implements GenerationEngine {
 
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
-    await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
+    await this.#replicas.check(signal);
   }
 
   servers(): ServerState[] {
