@@ -1,6 +1,7 @@
 /**
  * Builds the console into `console/dist`: API types from docs/openapi.json, the Vite build, and precompressed copies of each file.
- * `npm ci` runs it (`prepare`). Without development dependencies, as in `npm ci --omit=dev`, it does nothing: images copy the build.
+ * `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its packages. Without them, as in `npm ci --omit=dev`, it does
+ * nothing: images copy the build.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +19,9 @@ const findBin = (path) =>
 const vite = findBin('vite/bin/vite.js');
 const openapi = findBin('openapi-typescript/bin/cli.js');
 if (vite === undefined || openapi === undefined) {
-  console.log('The console is not built: its development dependencies are not installed.');
+  console.log(
+    'The console is not built: its packages are not installed. Install with npm ci, then run npm prune --omit=dev.',
+  );
   process.exit(0);
 }
 

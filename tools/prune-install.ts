@@ -1,7 +1,6 @@
 /**
- * `npm run prune:install` removes unused files from node_modules after `npm ci --omit=dev`: sources, headers, type declarations,
- * source
- * maps, and binaries of other platforms. Prints the freed size by reason. `npm ci` restores everything. Idempotent.
+ * `npm run prune:install` removes unused files from node_modules after `npm prune --omit=dev`: sources, headers, type declarations,
+ * source maps, and binaries of other platforms. Prints the freed size by reason. `npm ci` restores everything. Idempotent.
  */
 import { existsSync, globSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +32,7 @@ export function unusedFiles(arch: string): Readonly<Record<string, readonly stri
 /** Removes unused files below `nodeModules`. Returns the freed bytes by reason. Throws when development packages are installed. */
 export function pruneInstall(nodeModules: string, arch: string = process.arch): Record<string, number> {
   if (existsSync(join(nodeModules, DEVELOPMENT_PACKAGE))) {
-    throw new Error('This is a development install. Run npm ci --omit=dev first.');
+    throw new Error('This is a development install. Run npm prune --omit=dev first.');
   }
   return Object.fromEntries(
     Object.entries(unusedFiles(arch)).map(([reason, patterns]) => {

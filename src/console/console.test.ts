@@ -81,6 +81,6 @@ describe('without a build of the console', () => {
   it('/ says how to build it', async () => {
     const { status, text } = await api.send('GET', '/', { key: null });
     assert.equal(status, 200);
-    assert.match(text, /^The console is not built: run `npm run build:console`/);
+    assert.match(text, /^The console is not built: run `npm ci`/);
   });
 });

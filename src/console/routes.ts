@@ -45,7 +45,7 @@ const CONSOLE_POLICY = [
 ].join('; ');
 
 const NOT_BUILT =
-  'The console is not built: run `npm run build:console` and restart the service. The API documentation is at /docs.\n';
+  'The console is not built: run `npm ci` and restart the service. For a small install, run `npm prune --omit=dev` after it. The API documentation is at /docs.\n';
 
 /** Whether the console was built. */
 export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));

@@ -9,9 +9,10 @@ import { type Service, type ServiceOptions, startService } from '../spawned-serv
 /** Why the tests of the console cannot run here; false where they can. */
 export const SKIP_WITHOUT_CONSOLE = existsSync(join(CONSOLE_FOLDER, 'index.html'))
   ? SKIP_WITHOUT_CHROMIUM
-  : 'the console is not built: npm run build:console';
+  : 'the console is not built: npm ci';
 
-const LAUNCH = {
+/** How tests start Chromium. */
+export const LAUNCH = {
   executablePath: CHROMIUM_PATH ?? '',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
 };
