@@ -17,7 +17,7 @@ import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
-import { createServer } from './http/server.ts';
+import { createServer, type ServerOptions } from './http/server.ts';
 import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
 import { documentRoutes } from './knowledge-bases/documents/routes.ts';
 import { ingestionControlRoutes } from './knowledge-bases/ingestion/routes.ts';
@@ -59,15 +59,19 @@ export type AppDeps = Deps & {
   passwordCost?: PasswordCost;
 };
 
-/** Time limit for headers and body of a request; exceeded: 408. */
+/** Time limits for receiving a request; exceeded: 408. Tests lower them. */
+export type RequestTimeouts = Partial<Pick<ServerOptions, 'requestTimeoutMs' | 'publicBodyMs'>>;
+
+/** Default time limit for headers and body of a request. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
 /** Creates the HTTP application: the list of all routes. */
-export async function createApp(deps: AppDeps, version: string, requestTimeoutMs = REQUEST_TIMEOUT_MS): Promise<App> {
+export async function createApp(deps: AppDeps, version: string, timeouts: RequestTimeouts = {}): Promise<App> {
   const { logger, limiter } = deps;
   const authenticate = authenticateBy(deps);
   const { bodyLimitBytes, corsOrigins } = deps.config;
-  const app = await createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limiter });
+  const times = { requestTimeoutMs: REQUEST_TIMEOUT_MS, ...timeouts };
+  const app = await createServer({ logger, bodyLimitBytes, corsOrigins, ...times, authenticate, limiter });
 
   logRequests(app, deps.metrics, logger);
   deps.telemetry?.traceRequests(app);

@@ -9,7 +9,7 @@ import { Registry } from 'prom-client';
 import { addKey, type NewKey } from '../src/accounts/add-key.ts';
 import { Authenticator } from '../src/accounts/authenticator.ts';
 import { insertOrganization, selectOrganizationByName } from '../src/accounts/store.ts';
-import { type AppDeps, createApp } from '../src/app.ts';
+import { type AppDeps, createApp, type RequestTimeouts } from '../src/app.ts';
 import { openBilling } from '../src/billing/billing.ts';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { openFolderStore } from '../src/blobs/folder-store.ts';
@@ -82,7 +82,7 @@ export interface Answer {
 export interface TestApiOptions {
   config?: Partial<Config>;
   models?: (engine: ScriptedEngine) => ServedModel[];
-  requestTimeoutMs?: number;
+  timeouts?: RequestTimeouts;
   /** Job kinds that can be enqueued; without any there is no queue. */
   jobs?: readonly JobKind<object>[];
   /** Content policy of inference calls; the guardrail policies in the database unless given. */
@@ -160,7 +160,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const evictKeys = (id: string) => [authenticator.evict(id), billing.evictLimits(id)];
   const limiter = createLimiter(deps, options);
   const appDeps = { ...deps, ...consoleDeps(authenticator, options), limiter, promptCache, evictKeys };
-  const app = await createApp({ ...appDeps, bindings: unchangedBindings(models) }, '0.0.0', options.requestTimeoutMs);
+  const app = await createApp({ ...appDeps, bindings: unchangedBindings(models) }, '0.0.0', options.timeouts);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -6,6 +6,8 @@ import { apiDescription } from '../tools/api-description.ts';
 /** A registered route. */
 export interface Route extends Pick<RouteOptions, 'url' | 'config'> {
   method: string;
+  /** Whether it declares a body. */
+  hasBody: boolean;
   /** Names of the path parameters. */
   params: string[];
   /** Dotted paths of the fields of body and query that may have an id of a resource, such as `config.file_ids`. */
@@ -15,19 +17,13 @@ export interface Route extends Pick<RouteOptions, 'url' | 'config'> {
 /** Fields with ids of resources that belong to an organization. */
 const ID_FIELD = /(^|_)ids?$|^knowledge_bases$/;
 
-/** Lists the routes of the API under `/v1`. */
-export async function listRoutes(): Promise<Route[]> {
-  const routes: Route[] = [];
+/** Lists the routes whose paths start with `prefix`. */
+export async function listRoutes(prefix = '/v1/'): Promise<Route[]> {
+  const registered: RouteOptions[] = [];
   const onStart = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance };
-    fastify.addHook('onRoute', ({ method, url, schema, config }) => {
-      for (const name of [method].flat()) {
-        if (!url.startsWith('/v1/') || name === 'HEAD' || name === 'OPTIONS') continue;
-        const params = [...url.matchAll(/:(\w+)/g)].map(([, param]) => param ?? '');
-        const idFields = [...idPaths(schema?.body, ''), ...idPaths(schema?.querystring, '')];
-        routes.push({ method: name, url, params, idFields: [...new Set(idFields)], ...(config && { config }) });
-      }
-    });
+    // Later hooks of Quire may still change the options.
+    fastify.addHook('onRoute', (options) => void registered.push(options));
   };
   subscribe('fastify.initialization', onStart);
   try {
@@ -35,8 +31,16 @@ export async function listRoutes(): Promise<Route[]> {
   } finally {
     unsubscribe('fastify.initialization', onStart);
   }
-  if (routes.length === 0) throw new Error('Fastify has not announced its start: no route was seen');
-  return routes;
+  if (registered.length === 0) throw new Error('Fastify has not announced its start: no route was seen');
+  return registered.filter(({ url }) => url.startsWith(prefix)).flatMap(toRoutes);
+}
+
+function toRoutes({ method, url, schema, config }: RouteOptions): Route[] {
+  const params = [...url.matchAll(/:(\w+)/g)].map(([, param]) => param ?? '');
+  const idFields = [...new Set([...idPaths(schema?.body, ''), ...idPaths(schema?.querystring, '')])];
+  const names = [method].flat().filter((name) => name !== 'HEAD' && name !== 'OPTIONS');
+  const hasBody = schema?.body !== undefined;
+  return names.map((name) => ({ method: name, url, params, idFields, hasBody, ...(config && { config }) }));
 }
 
 /** `METHOD /path` of a route. */

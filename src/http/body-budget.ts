@@ -8,6 +8,12 @@ const ORGANIZATION_SHARE = 0.5;
 
 /** The bytes of the budget held by one request body. */
 export interface BodyReservation {
+  /** Maximum size of the body in bytes; absent: that of all bodies. */
+  limitBytes?: number;
+  /** Aborts, with the error of the response, when the body may not arrive any longer; absent: never. */
+  signal?: AbortSignal;
+  /** Called when the whole body has arrived. */
+  arrived?(): void;
   /** Adds bytes as they arrive. Throws 503 `engine_unavailable` when they do not fit. */
   grow(bytes: number): void;
   /** Bytes of the body that have arrived. */

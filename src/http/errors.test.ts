@@ -183,7 +183,7 @@ describe('errors of Fastify and Node', () => {
 
 describe('an incomplete request', () => {
   // Own server: on a busy machine, requests of other tests may exceed the short timeout.
-  const api = useApi({ requestTimeoutMs: 300 });
+  const api = useApi({ timeouts: { requestTimeoutMs: 300 } });
 
   it('408 request_timeout', async () => {
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\n`;

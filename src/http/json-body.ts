@@ -3,12 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 import type { FastifyRequest, RequestPayload } from 'fastify';
 import { invalidJson, requestTooLarge, unsupportedContentEncoding } from '../errors.ts';
+import { clientNetwork } from '../lib/client-network.ts';
 import type { App } from './app.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { guardBody } from './body-guard.ts';
 import { ClientDisconnected } from './event-stream.ts';
 import { JsonLimits } from './json-limits.ts';
-import { takesBody } from './unread-body.ts';
+import type { PublicBodies } from './public-bodies.ts';
+import { needsNoKey, takesBody } from './unread-body.ts';
 
 /** Bodies up to this size are parsed in one event-loop turn without counting: they cannot hold `MAX_JSON_VALUES` values. */
 const SMALL_BYTES = 98_304;
@@ -20,17 +22,28 @@ declare module 'fastify' {
   }
 }
 
+/** Bounds of JSON bodies. */
+export interface BodyBounds {
+  bodyLimitBytes: number;
+  /** Of routes that need a key. */
+  budget: BodyBudget;
+  /** Of routes that need none. */
+  publicBodies: PublicBodies;
+}
+
 /**
  * Installs the parser of `application/json`. Bounds each body in bytes, values, member names and depth, and all bodies in flight
- * by `budget`. Large bodies are decoded while they arrive; parsing and checking run in separate event-loop turns.
+ * by `budget` or `publicBodies`. Large bodies are decoded while they arrive; parsing and checking run in separate event-loop turns.
  */
-export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitBytes: number; budget: BodyBudget }): void {
+export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: BodyBounds): void {
   app.decorateRequest('bodyReservation', null);
   app.addHook('preParsing', (request, reply, payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (takesBody(request) && encoding !== 'identity') return done(unsupportedContentEncoding(encoding));
     if (takesBody(request)) {
-      const reservation = budget.open(request.caller?.organizationId ?? '');
+      const reservation = needsNoKey(request)
+        ? publicBodies.open(clientNetwork(request.ip))
+        : budget.open(request.caller?.organizationId ?? '');
       request.bodyReservation = reservation;
       reply.raw.once('close', reservation.release);
     }
@@ -41,11 +54,13 @@ export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitByte
     const { bodyReservation: reservation } = request;
     // Routes without a body schema do not read the body.
     if (reservation === null) return undefined;
-    if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) throw requestTooLarge(bodyLimitBytes);
-    const text = await receiveText(payload, (bytes) => {
-      if (bytes.total > bodyLimitBytes) throw requestTooLarge(bodyLimitBytes);
+    const limitBytes = Math.min(bodyLimitBytes, reservation.limitBytes ?? bodyLimitBytes);
+    if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw requestTooLarge(limitBytes);
+    const text = await receiveText(payload, reservation.signal, (bytes) => {
+      if (bytes.total > limitBytes) throw requestTooLarge(limitBytes);
       reservation.grow(bytes.added);
     });
+    reservation.arrived?.();
     return parseText(text);
   });
 }
@@ -53,9 +68,10 @@ export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitByte
 /** Decoded body: one part if small, one part per chunk if large. */
 type BodyText = { parts: string[]; isLarge: boolean };
 
-/** Reads and decodes the body. `admit` is called for each chunk and throws to reject the body. */
+/** Reads and decodes the body. `admit` is called for each chunk and throws to reject the body, as `signal` does when it aborts. */
 function receiveText(
   payload: RequestPayload,
+  signal: AbortSignal | undefined,
   admit: (bytes: { added: number; total: number }) => void,
 ): Promise<BodyText> {
   return new Promise((resolve, reject) => {
@@ -64,6 +80,7 @@ function receiveText(
     const settle = (outcome: () => void) => {
       payload.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onClose);
       payload.removeListener('close', onClose);
+      signal?.removeEventListener('abort', onAbort);
       outcome();
     };
     const attempt = (step: () => void) => {
@@ -82,6 +99,9 @@ function receiveText(
       });
     const onEnd = () => attempt(() => settle(() => resolve(decoder.end())));
     const onClose = () => settle(() => reject(new ClientDisconnected()));
+    const onAbort = () => attempt(() => signal?.throwIfAborted());
+    signal?.addEventListener('abort', onAbort);
+    onAbort();
     payload.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose);
   });
 }

@@ -52,6 +52,10 @@ describe('request bodies', () => {
     });
     app.post('/bodiless', { schema: {} }, async ({ body }) => ({ body: body ?? null }));
     app.get('/open', { config: { scope: 'public' } }, async () => ({}));
+    app.post('/sign-in', { schema: { body: Type.Object({}) }, config: { scope: 'public' } }, async () => {
+      await gate;
+      return {};
+    });
     app.server.on('connection', (socket: Socket) => {
       accepted.set(socket.remotePort ?? 0, socket);
     });
@@ -199,6 +203,18 @@ describe('request bodies', () => {
     opened.resolve();
     assert.equal((await first).status, 200);
     assert.equal((await post(body)).status, 200);
+  });
+
+  it('without a key are rejected with 503 while too many requests of the client run, and accepted afterwards', async () => {
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    const sent = Array.from({ length: 33 }, () => post('{}', '/sign-in'));
+    const first = await Promise.race(sent);
+    assert.deepEqual([first.status, first.code], [503, 'engine_unavailable']);
+    opened.resolve();
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    assert.deepEqual(statuses.toSorted(), [...Array(32).fill(200), 503]);
+    for (let count = 0; count < 40; count += 1) assert.equal((await post('{}', '/sign-in')).status, 200);
   });
 });
 

@@ -14,8 +14,9 @@ import { collectAfterBodies } from './collect-after-bodies.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
 import { acceptJson } from './json-body.ts';
+import { PublicBodies } from './public-bodies.ts';
 import { limitRequest, limitTokens, type RateLimiter, UNLIMITED_HEADERS } from './rate-limit.ts';
-import { closeAfterUnreadBody } from './unread-body.ts';
+import { closeAfterUnreadBody, needsNoKey } from './unread-body.ts';
 import { compileValidator, toApiError } from './validation.ts';
 
 /** Headers of every response. Responses are data: no rendering, framing, sniffing or caching by browsers. */
@@ -80,6 +81,8 @@ export interface ServerOptions {
   requestTimeoutMs: number;
   authenticate: Authenticate;
   limiter: RateLimiter;
+  /** Time limit for receiving the body of a route that needs no key. Default: 10 s. */
+  publicBodyMs?: number;
   /** Budget for JSON bodies in flight, in bytes. Default: a share of V8's heap limit. */
   bodiesInFlightBytes?: number;
 }
@@ -129,7 +132,8 @@ export async function createServer(options: ServerOptions): Promise<App> {
   ignoreTypeOfEmptyBodies(app);
   closeAfterUnreadBody(app);
   const budget = new BodyBudget(budgetBytes(options), collectAfterBodies());
-  acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget });
+  const publicBodies = new PublicBodies(options.publicBodyMs);
+  acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget, publicBodies });
   return app;
 }
 
@@ -220,7 +224,7 @@ function admitRequests(app: App, options: ServerOptions): void {
     };
     try {
       if (isStopping) throw stopping();
-      const isPublic = request.is404 || request.routeOptions.config.scope === 'public';
+      const isPublic = request.is404 || needsNoKey(request);
       const caller = isPublic ? null : authenticate(request);
       const admitted = caller instanceof Promise ? caller.then(onAuthenticated) : onAuthenticated(caller);
       if (admitted === undefined) done();

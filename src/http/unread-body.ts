@@ -33,6 +33,11 @@ export function takesBody(request: FastifyRequest): boolean {
   return request.routeOptions.schema?.body !== undefined;
 }
 
+/** Whether the route is open to clients without a key. */
+export function needsNoKey(request: FastifyRequest): boolean {
+  return request.routeOptions.config.scope === 'public';
+}
+
 /** Whether the body exceeds `MAX_DROPPED_BYTES`. The length of a chunked body is unknown. */
 function isLong(headers: IncomingMessage['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MAX_DROPPED_BYTES;
