@@ -2,6 +2,7 @@ import { pruneAuditEvents } from './audit/prune-events.ts';
 import { RUN_BATCH } from './batches/batch-job.ts';
 import { type BatchWorkerDeps, batchHandler } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
+import { CHECK_FILE } from './files/check-job.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneBlocks } from './guardrails/blocks.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
@@ -46,6 +47,7 @@ export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps 
 function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
   return [
     job(INGEST_SOURCE, ingestion.run),
+    job(CHECK_FILE, ingestion.checkFile),
     job(RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency)),
     job(RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
   ];

@@ -7,6 +7,7 @@ import { after, afterEach, before, describe, it, mock } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 import { useApi } from '../../test/harness.ts';
+import { CHECK_FILE } from '../files/check-job.ts';
 import { startIngestion } from '../knowledge-bases/ingestion/ingestion-worker.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/jobs/ingest-job.ts';
 import { main } from '../main.ts';
@@ -23,7 +24,11 @@ engine.embed = async (request, signal) => embeddingGate.then(() => embed(request
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'quire-ingest-')));
 after(() => engine.close());
 after(() => rmSync(folder, { recursive: true, force: true }));
-const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE], config: { dataDir: join(folder, 'data') } });
+const api = useApi({
+  ...embeddedBy(engine),
+  jobs: [INGEST_SOURCE, CHECK_FILE],
+  config: { dataDir: join(folder, 'data') },
+});
 
 /** Runs a command in this process. Calls `onStatus` with each progress line as it is written. */
 async function quire(args: readonly string[], onStatus: (text: string) => void = () => {}) {

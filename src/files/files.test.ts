@@ -21,7 +21,10 @@ const forever = new AbortController().signal;
 
 describe('files', () => {
   const api = useApi();
-  const deps = () => ({ db: api.db, blobs: api.blobs, logger: createLogger('silent'), now: Date.now });
+  const deps = () => ({
+    ...{ db: api.db, blobs: api.blobs, jobs: api.deps.jobs },
+    ...{ logger: createLogger('silent'), now: Date.now },
+  });
   const upload = async (purpose = 'knowledge-base', filename = 'a.jsonl', key = api.key) => {
     const parts: Part[] = [
       { name: 'purpose', content: purpose },
@@ -48,7 +51,7 @@ describe('files', () => {
     const file = await upload();
     const answer = await api.send('GET', `/v1/files/${file.id}`);
     assertSchema(File, answer.json);
-    assert.deepEqual(answer.json, file);
+    assert.deepEqual(answer.json, { ...file, status: 'processed' });
   });
 
   it('404 file_not_found for unknown and malformed ids, and for files of another organization', async () => {

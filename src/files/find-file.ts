@@ -17,7 +17,10 @@ export async function findFile(
   return row;
 }
 
-/** Converts a row to the file object of the API. The content was checked during the upload, so an unused file is `processed`. */
+/** Status of each file in the API. */
+const STATUSES = { unchecked: 'uploaded', uploaded: 'processed', processed: 'processed', error: 'error' } as const;
+
+/** Converts a row to the file object of the API. */
 export function viewFile(row: FileRow): File {
   return {
     id: row.id,
@@ -27,7 +30,7 @@ export function viewFile(row: FileRow): File {
     filename: row.filename,
     sha256: row.sha256,
     purpose: row.purpose,
-    status: row.status === 'error' ? 'error' : 'processed',
+    status: STATUSES[row.status],
     status_details: row.statusDetails,
   };
 }

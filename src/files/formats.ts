@@ -37,6 +37,11 @@ export const UPLOAD_EXTENSIONS: Readonly<Record<FilePurpose, readonly string[]>>
   'fine-tune': extensionsFor('fine-tune'),
 };
 
+/** Whether content of the format is valid only as a whole: `inspectContent` sees no more than its beginning. */
+export function needsCheck({ kind }: FileFormat): boolean {
+  return kind === 'pdf' || kind === 'docx';
+}
+
 /** Limit of one path segment, as in common file systems. */
 const MAX_NAME_CHARACTERS = 255;
 /** Path segments that do not name a folder: empty, `.`, `..` and Windows drives. */

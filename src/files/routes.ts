@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listOf } from '../db/page.ts';
-import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
@@ -13,8 +12,9 @@ import { listFiles } from './list-files.ts';
 import { readContent } from './read-content.ts';
 import { identifyUpload, receiveUpload, uploadIdentity } from './receive-upload.ts';
 import { DeletedFile, File, FileListQuery, FileParams, UploadForm } from './schema.ts';
+import type { UploadDeps } from './upload-file.ts';
 
-type FileDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
+type FileDeps = UploadDeps;
 
 const tags = ['Files'];
 const config = { scope: 'files' } as const;
@@ -78,7 +78,8 @@ function uploadRoute(app: App, deps: FileDeps): void {
       return respondOnce(deps, request, reply, {
         perform: async () => {
           const row = await receiveUpload(deps, organizationId, request.raw, signal);
-          return { response: viewFile(row), identity: uploadIdentity(row) };
+          // Whatever a check finds comes later.
+          return { response: { ...viewFile(row), status: 'uploaded' }, identity: uploadIdentity(row) };
         },
         identify: () => identifyUpload(request.raw, signal),
       });

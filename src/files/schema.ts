@@ -35,7 +35,7 @@ export const File = Type.Object(
     purpose: Purpose,
     status: Type.Enum(['uploaded', 'processed', 'error'], {
       description:
-        '`processed`: the content has been checked, which happens during the upload. `error`: the first use of the file failed.',
+        '`uploaded` in the response to the upload, and until the content has been checked; then `processed`, or `error`: the content cannot be read, or the first use of the file failed.',
     }),
     status_details: Type.Union([Type.String(), Type.Null()], { description: 'Reason of the status `error`.' }),
   },

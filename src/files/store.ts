@@ -81,6 +81,14 @@ export async function deleteFileRow(sql: Sql, organizationId: string, id: string
   await sql.delete(files).where(hasFileId(organizationId, id));
 }
 
+/** Marks a file as checked, unless its first use has ended before. */
+export async function updateChecked(sql: Sql, organizationId: string, id: string): Promise<void> {
+  await sql
+    .update(files)
+    .set({ status: 'uploaded' })
+    .where(and(hasFileId(organizationId, id), eq(files.status, 'unchecked')));
+}
+
 /** Marks files as `processed`, a final state. */
 export async function updateProcessed(sql: Sql, organizationId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;

@@ -1,14 +1,15 @@
 import type { Deps } from '../deps.ts';
 import { missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
-import { type FilePurpose, requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
+import { CHECK_FILE } from './check-job.ts';
+import { type FilePurpose, needsCheck, requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 import { deleteOrphanedBlob } from './orphaned-blobs.ts';
 import type { FileRow } from './store.ts';
 import { commitFile, storeContent } from './store-content.ts';
 
 /** Dependencies of uploads. */
-export type UploadDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
+export type UploadDeps = Pick<Deps, 'db' | 'blobs' | 'jobs' | 'logger' | 'now'>;
 
 /** A file to upload. */
 export interface NewFile {
@@ -20,7 +21,7 @@ export interface NewFile {
 }
 
 /**
- * Stores a file while it arrives and inspects its content. Returns the row once bytes and row are durable; on errors and crashes no
+ * Stores a file while it arrives and inspects its content; a job checks the formats that `needsCheck`. Returns the row once bytes and row are durable; on errors and crashes no
  * file exists. Throws 400 `invalid_value` (param `file`) for an unsupported name or content, 400 `missing_required_field` without a
  * purpose, and the errors of `file.content`.
  */
@@ -47,11 +48,16 @@ export async function uploadFile(
       filename,
       purpose: requirePurpose(file),
       ...stored,
-      status: 'uploaded',
+      status: needsCheck(format) ? 'unchecked' : 'uploaded',
       statusDetails: null,
       createdAt: new Date(deps.now()),
     };
-    await deps.db.sql.transaction((sql) => commitFile(sql, row));
+    await deps.db.sql.transaction(async (sql) => {
+      await commitFile(sql, row);
+      if (row.status !== 'unchecked') return;
+      const { id: fileId } = row;
+      await deps.jobs.enqueue(sql, CHECK_FILE, { fileId, organizationId }, { key: fileId, group: organizationId });
+    });
     return row;
   } catch (error) {
     await deleteOrphanedBlob(deps, stored.blobKey);

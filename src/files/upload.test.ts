@@ -58,7 +58,7 @@ describe('POST /v1/files', () => {
         filename: 'notes.txt',
         sha256: createHash('sha256').update('Some notes.\n').digest('hex'),
         purpose: 'knowledge-base',
-        status: 'processed',
+        status: 'uploaded',
         status_details: null,
       });
       const content = await api.send('GET', `/v1/files/${id}/content`);

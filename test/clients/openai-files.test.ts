@@ -23,9 +23,10 @@ describe('openai: files', () => {
     const { files } = client();
     const made = await files.create({ file: createReadStream(path), purpose: 'batch' });
     assert.match(made.id, /^file-/);
-    assert.deepEqual([made.bytes, made.filename, made.status], [LINE.length * 20_000, 'lines.jsonl', 'processed']);
-    assert.equal((await files.waitForProcessing(made.id, { pollInterval: 10, maxWait: 1_000 })).id, made.id);
-    assert.deepEqual(await files.retrieve(made.id), made);
+    assert.deepEqual([made.bytes, made.filename, made.status], [LINE.length * 20_000, 'lines.jsonl', 'uploaded']);
+    const processed = await files.waitForProcessing(made.id, { pollInterval: 10 });
+    assert.deepEqual(processed, { ...made, status: 'processed' });
+    assert.deepEqual(await files.retrieve(made.id), processed);
     const content = await files.content(made.id);
     assert.equal(await content.text(), LINE.repeat(20_000));
     assert.deepEqual(await files.delete(made.id), { id: made.id, object: 'file', deleted: true });

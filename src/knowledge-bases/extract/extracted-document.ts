@@ -56,4 +56,6 @@ export interface ReaderInput {
   chunkCharacters: number;
   /** Fields of JSONL files with the text; undefined for the usual ones. */
   textFields?: readonly string[] | undefined;
+  /** The file is only opened, to find out whether it can be read: no document is returned. */
+  isCheck?: boolean;
 }

@@ -28,6 +28,9 @@ export interface SourceFile {
   content: AsyncIterable<Uint8Array>;
 }
 
+/** How a file is extracted. */
+type ExtractionOptions = Pick<ReaderInput, 'textFields' | 'isCheck'> & { chunkSizeTokens: number };
+
 /** Options of an `Extractor`. */
 export interface ExtractorOptions {
   /** Maximum reader processes. */
@@ -64,7 +67,7 @@ export class Extractor {
    */
   async *extract(
     { name, mediaType, content }: SourceFile,
-    { chunkSizeTokens, textFields }: { chunkSizeTokens: number; textFields?: readonly string[] | undefined },
+    { chunkSizeTokens, ...reading }: ExtractionOptions,
     signal: AbortSignal,
   ): AsyncGenerator<Extraction> {
     const format = documentFormat(name, mediaType);
@@ -78,7 +81,7 @@ export class Extractor {
       const { bytes, remove, content: spooled } = await spool(content, this.#folder, abort);
       try {
         const chunkCharacters = chunkSizeTokens * CHARACTERS_PER_TOKEN;
-        const input = { content: spooled, bytes, charset: parseCharset(mediaType), chunkCharacters, textFields };
+        const input = { content: spooled, bytes, charset: parseCharset(mediaType), chunkCharacters, ...reading };
         yield* this.#read(format, input, abort);
       } finally {
         await remove();
@@ -87,6 +90,14 @@ export class Extractor {
       if (!(error instanceof IngestionError) || error.code !== 'too_large') throw error;
       yield { part: '', error };
     }
+  }
+
+  /** Opens a file and reads little of it. Resolves with the error with which `extract` would fail; null when the file can be read. */
+  async check(file: SourceFile, signal: AbortSignal): Promise<IngestionError | null> {
+    for await (const extraction of this.extract(file, { chunkSizeTokens: 0, isCheck: true }, signal)) {
+      if ('error' in extraction) return extraction.error;
+    }
+    return null;
   }
 
   async *#read(format: DocumentFormat, input: ReaderInput, signal: AbortSignal): AsyncGenerator<Extraction> {

@@ -17,11 +17,18 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
 };
 
+/** Checks by format; files of other formats can always be read. */
+const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) => Promise<void>>>> = {
+  pdf: async () => (await import('./pdf/read-pdf.ts')).checkPdf,
+  docx: async () => (await import('./docx/read-docx.ts')).checkDocx,
+};
+
 /**
  * Yields the documents of a file, at least one; a part without text yields an error for that part. Throws an
- * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one.
+ * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one. A check yields nothing, and throws only errors that reading would.
  */
 export async function* readDocument(format: DocumentFormat, input: ReaderInput): AsyncGenerator<Extraction> {
+  if (input.isCheck) return (await CHECKS[format]?.())?.(input);
   const read = await READERS[format]();
   let isEmpty = true;
   for await (const extraction of read(input)) {

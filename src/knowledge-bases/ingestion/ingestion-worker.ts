@@ -6,6 +6,7 @@ import type { JobHandler } from '../../queue/job-queue.ts';
 import { PageRenderer } from '../data-sources/connectors/browser/page-renderer.ts';
 import { openSource } from '../data-sources/open-source.ts';
 import { Extractor } from '../extract/extractor.ts';
+import { checkFile } from './check-file.ts';
 import { ingestSource } from './ingest-source.ts';
 
 /** Dependencies of background ingestion. */
@@ -29,6 +30,8 @@ export type IngestionWorkerDeps = Pick<
 export interface IngestionWorker {
   /** The handler of `INGEST_SOURCE`. */
   run: JobHandler<{ jobId: string }>;
+  /** The handler of `CHECK_FILE`. */
+  checkFile: JobHandler<{ fileId: string; organizationId: string }>;
   /** Ends the reader processes and the browser. Call it after the queue has stopped. */
   stop(): Promise<void>;
 }
@@ -52,6 +55,7 @@ export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   return {
     run: ({ jobId }, signal) =>
       ingestSource({ ...deps, extractor, renderer, itemSemaphore, connectorOf }, jobId, signal),
+    checkFile: (data, signal) => checkFile({ ...deps, extractor }, data, signal),
     stop: async () => {
       await Promise.all([extractor.close(), renderer?.close()]);
     },

@@ -47,10 +47,21 @@ const PROPERTIES: Readonly<Record<string, string>> = {
  * after the paragraph that refers to them, embedded documents. Skips page headers and footers, comments and deleted text.
  */
 export async function* readDocx(input: ReaderInput): AsyncGenerator<Extraction> {
+  yield { part: '', document: await withArchive(input, readArchive) };
+}
+
+/** Parses the text of a Word document without keeping it. Throws as `readDocx` does for damaged files. */
+export async function checkDocx(input: ReaderInput): Promise<void> {
+  await withArchive(input, async (archive) => {
+    await readXml(archive.read(await findMainPart(archive)), requireWordRoot({ open: () => {} }));
+  });
+}
+
+async function withArchive<T>(input: ReaderInput, use: (archive: Archive) => Promise<T>): Promise<T> {
   await rejectCompoundFile(input);
   const archive = await Archive.open(input);
   try {
-    yield { part: '', document: await readArchive(archive) };
+    return await use(archive);
   } finally {
     archive.close();
   }
@@ -77,7 +88,7 @@ async function readArchive(archive: Archive): Promise<ExtractedDocument> {
 }
 
 /** Rejects workbooks and presentations, whose main parts have other root elements. */
-function requireWordRoot(body: WordBody): XmlHandlers {
+function requireWordRoot(body: XmlHandlers): XmlHandlers {
   let isRoot = true;
   return {
     open: (name, attributes) => {
@@ -85,8 +96,8 @@ function requireWordRoot(body: WordBody): XmlHandlers {
       isRoot = false;
       body.open(name, attributes);
     },
-    close: (name) => body.close(name),
-    text: (text) => body.text(text),
+    close: (name) => body.close?.(name),
+    text: (text) => body.text?.(text),
   };
 }
 

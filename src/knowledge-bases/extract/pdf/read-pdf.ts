@@ -40,6 +40,15 @@ const MIN_HEIGHT = 0.2;
  * maximum number of pages.
  */
 export async function* readPdf(input: ReaderInput): AsyncGenerator<Extraction> {
+  yield { part: '', document: await withPdf(input, buildDocument) };
+}
+
+/** Opens a PDF and reads its first readable page. Throws as `readPdf` does, without `no_text`. */
+export async function checkPdf(input: ReaderInput): Promise<void> {
+  await withPdf(input, (pdf, warnings) => readPages(pdf, warnings, 1));
+}
+
+async function withPdf<T>(input: ReaderInput, use: (pdf: Pdf, warnings: PdfjsWarnings) => Promise<T>): Promise<T> {
   const data = new Uint8Array(await readAllBytes(input, MAX_PDF_BYTES));
   const warnings = new PdfjsWarnings();
   const loading = getDocument({
@@ -50,14 +59,12 @@ export async function* readPdf(input: ReaderInput): AsyncGenerator<Extraction> {
     useSystemFonts: false,
     stopAtErrors: false,
   });
-  let document: ExtractedDocument;
   try {
-    document = await buildDocument(await openPdf(loading.promise), warnings);
+    return await use(await openPdf(loading.promise), warnings);
   } finally {
     await loading.destroy();
     warnings.stop();
   }
-  yield { part: '', document };
 }
 
 async function buildDocument(pdf: Pdf, warnings: PdfjsWarnings): Promise<ExtractedDocument> {
@@ -87,14 +94,14 @@ async function openPdf(loading: Promise<Pdf>): Promise<Pdf> {
   }
 }
 
-/** Returns the lines of each readable page, and the outcome of every page. Throws `invalid_file` when none is readable. */
-async function readPages(pdf: Pdf, warnings: PdfjsWarnings) {
+/** Returns the lines of each readable page, up to `maxPages`, and the outcome of every page read. Throws `invalid_file` when none is readable. */
+async function readPages(pdf: Pdf, warnings: PdfjsWarnings, maxPages = MAX_PAGES) {
   const pages: PageLines[] = [];
   const outcomes: PageOutcome[] = [];
   let characters = 0;
   let lastError: unknown = null;
   const isForm = await hasFields(pdf);
-  for (let number = 1; number <= pdf.numPages; number++) {
+  for (let number = 1; number <= pdf.numPages && pages.length < maxPages; number++) {
     warnings.take();
     try {
       const page = await pdf.getPage(number);
