@@ -116,28 +116,49 @@ export const contentFiltered = (reasons: readonly string[], policyId: string): A
     details: { reasons, policy_id: policyId },
   });
 
-/** 401: the API key is missing, malformed, unknown, revoked or expired. */
+const REALM = 'realm="quire"';
+/** Challenge of routes for API keys (RFC 6750, section 3). */
+const BEARER_CHALLENGE = `Bearer ${REALM}`;
+/**
+ * Challenge of session routes, which take no key: RFC 9110 requires one on every 401, and has no scheme for cookies. Clients ignore
+ * schemes that they do not know; browsers would ask for a password themselves after `Basic`.
+ */
+const SESSION_CHALLENGE = `Cookie ${REALM}, form-action="/sign-in", cookie-name="quire_session"`;
+
+const unauthenticated = (code: string, message: string, challenge: string, param: string | null = null): ApiError =>
+  new ApiError({
+    status: 401,
+    type: 'authentication_error',
+    code,
+    message,
+    param,
+    headers: { 'www-authenticate': challenge },
+  });
+
+/** 401: the request has no API key, or not in the form of one. */
+export const missingApiKey = (message: string): ApiError =>
+  unauthenticated('invalid_api_key', message, BEARER_CHALLENGE);
+
+/** 401: the API key is unknown, revoked or expired. */
 export const invalidApiKey = (message: string): ApiError =>
-  new ApiError({ status: 401, type: 'authentication_error', code: 'invalid_api_key', message });
+  unauthenticated('invalid_api_key', message, `${BEARER_CHALLENGE}, error="invalid_token"`);
 
 /** 401: the session cookie is missing, unknown or expired. */
 export const invalidSession = (): ApiError =>
-  new ApiError({
-    status: 401,
-    type: 'authentication_error',
-    code: 'invalid_session',
-    message: 'You are not signed in, or your session has ended. Sign in again.',
-  });
+  unauthenticated(
+    'invalid_session',
+    'You are not signed in, or your session has ended. Sign in again.',
+    SESSION_CHALLENGE,
+  );
 
 /** 401: no account has this email and password. */
 export const invalidCredentials = (param: string | null = null): ApiError =>
-  new ApiError({
-    status: 401,
-    type: 'authentication_error',
-    code: 'invalid_credentials',
-    message: param === null ? 'The email or the password is wrong.' : `'${param}' is wrong.`,
+  unauthenticated(
+    'invalid_credentials',
+    param === null ? 'The email or the password is wrong.' : `'${param}' is wrong.`,
+    SESSION_CHALLENGE,
     param,
-  });
+  );
 
 /** 400: the invitation is unknown, used, withdrawn or expired. */
 export const invalidInvitation = (): ApiError =>

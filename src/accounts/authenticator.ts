@@ -1,5 +1,5 @@
 import type { Database } from '../db/db.ts';
-import { invalidApiKey } from '../errors.ts';
+import { invalidApiKey, missingApiKey } from '../errors.ts';
 import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
 import { ReadCache } from '../lib/read-cache.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
@@ -90,11 +90,11 @@ function secretExpiry({ hash: current, expiresAt, previousExpiresAt }: ApiKeyRow
 
 function bearerKey(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
-    throw invalidApiKey("Send your API key in the header 'Authorization: Bearer quire-sk-...'.");
+    throw missingApiKey("Send your API key in the header 'Authorization: Bearer quire-sk-...'.");
   }
   const [scheme, key, ...extra] = authorization.trim().split(/\s+/);
   if (scheme?.toLowerCase() !== 'bearer' || key === undefined || extra.length > 0) {
-    throw invalidApiKey("The header 'Authorization' must be 'Bearer' and an API key.");
+    throw missingApiKey("The header 'Authorization' must be 'Bearer' and an API key.");
   }
   if (!key.startsWith(KEY_PREFIX) || key.length > MAX_KEY_CHARACTERS) {
     throw invalidApiKey(`This API key is unknown; keys begin with '${KEY_PREFIX}'.`);

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidValue } from '../errors.ts';
+import { hasScope } from '../http/auth.ts';
 import type { Caller } from '../lib/caller.ts';
 import type { UsageBucket, UsagePage, UsageParams } from './schema.ts';
 import { DAY_MS, selectCallerNames, sumUsage, USAGE_GROUPS, type UsageGroup, type UsageSum } from './usage-store.ts';
@@ -40,7 +41,9 @@ export async function readUsage(
   const keyIds = params.key_id?.split(',') ?? null;
   const sums = await sumUsage(deps.db, { start, end, bucket, groups, organizationId, keyIds, offset, limit });
   const shown = sums.slice(0, limit);
-  const names = await selectCallerNames(deps.db, [...new Set(shown.flatMap(({ keyId }) => keyId ?? []))]);
+  // The name of a user can be an email.
+  const showsUsers = caller.role !== undefined || hasScope(caller, 'keys');
+  const names = await selectCallerNames(deps.db, [...new Set(shown.flatMap(({ keyId }) => keyId ?? []))], showsUsers);
   const length = bucket === 'total' ? end - start : width;
   const data = shown.map((sum) => viewUsageSum(sum, length, names));
   return {

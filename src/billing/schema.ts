@@ -63,7 +63,8 @@ export const UsageBucket = Type.Object({
   rerank_units: Type.Integer({ description: 'Documents that a reranker scored.' }),
   cost_micros: Type.Integer({ description: '1,000,000 micros are one credit.' }),
   key_name: Type.Union([Type.String(), Type.Null()], {
-    description: 'Name of the key or user. Null unless the usage is grouped by key, and after its deletion.',
+    description:
+      'Name of the key or user. Null unless the usage is grouped by key, after its deletion, and for users when the request has a key without the scope `keys`.',
   }),
 });
 

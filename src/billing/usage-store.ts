@@ -103,11 +103,15 @@ export async function rolledUpUntil(sql: Sql): Promise<number | null> {
   return row?.day == null ? null : Date.parse(row.day) + DAY_MS;
 }
 
-/** Names of API keys and users by id. Deleted ones are absent. */
-export async function selectCallerNames(db: Database, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+/** Names of API keys and, with `showsUsers`, of users by id. Deleted ones are absent. */
+export async function selectCallerNames(
+  db: Database,
+  ids: readonly string[],
+  showsUsers: boolean,
+): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map();
-  const statement = `select id, name from api_keys where id = any($1) union all select id, name from users where id = any($1)`;
-  const { rows } = await db.execute(statement, [ids]);
+  const statement = `select id, name from api_keys where id = any($1) union all select id, name from users where id = any($1) and $2`;
+  const { rows } = await db.execute(statement, [ids, showsUsers]);
   return new Map((rows as { id: string; name: string }[]).map(({ id, name }) => [id, name]));
 }
 

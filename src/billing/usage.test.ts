@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
-import { assertError, assertSchema, useApi } from '../../test/harness.ts';
+import { joinAsUser } from '../../test/console-users.ts';
+import { type Answer, assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import { AWKWARD_DAYS, EARLY_HOURS } from '../../test/support/awkward.ts';
 import { insertOrganization } from '../accounts/store.ts';
@@ -131,6 +132,21 @@ describe('GET /v1/usage', () => {
       [1, 1],
     );
     assertError(await read('key_id=%00', key), 400, 'invalid_value', 'key_id');
+  });
+
+  it('names users, whose names can be emails, only with the scope keys', async () => {
+    const { organization, key, limited } = await newOrganization();
+    const viewer = await joinAsUser(api, 'viewer', { organization });
+    await record(organization, DAY, { keyId: viewer.id });
+    const query = `${range(DAY, DAY + DAY_MS)}&group_by=key`;
+    const nameIn = ({ json }: Answer) => json.data[0].key_name;
+    const name = nameIn(await viewer.send('GET', `/v1/usage?${query}`));
+    assert.match(name, /^User/);
+    assert.equal(nameIn(await read(query, limited)), null);
+    assert.equal(nameIn(await read(query, key)), name);
+    for (const scope of ['keys', 'admin'] as const) {
+      assert.equal(nameIn(await read(query, (await api.makeKey({ organization, scopes: [scope] })).key)), name);
+    }
   });
 
   it('adds up a period by key with names, the most expensive first, and only the given keys', async () => {

@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Scope required of the key. `public`: no key required. Absent: any valid key. */
     scope?: Scope | 'public';
+    /** Users of the console need no scope, whatever their role. */
+    openToUsers?: boolean;
     /**
      * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference. `streamed`:
      * the handler reads the body itself and responds through `respondOnce`. `sealed`: the response has a secret; it is stored encrypted and
@@ -31,10 +33,14 @@ export interface AuthenticatedRequest {
 /** Resolves the caller behind an API key or a console session; throws 401. Synchronous when the key is cached. */
 export type Authenticate = (request: AuthenticatedRequest) => Caller | Promise<Caller>;
 
-/** Throws 403 `insufficient_scope` unless the key has the scope. `admin` includes `keys`: it manages the keys of all organizations. */
+/** Whether the caller has the scope. `admin` includes `keys`: it manages the keys of all organizations. */
+export function hasScope({ scopes }: Caller, scope: Scope): boolean {
+  return scopes.has(scope) || (scope === 'keys' && scopes.has('admin'));
+}
+
+/** Throws 403 `insufficient_scope` unless the caller has the scope. */
 export function requireScope(caller: Caller, scope: Scope, param: string | null = null): void {
-  const isIncluded = scope === 'keys' && caller.scopes.has('admin');
-  if (!caller.scopes.has(scope) && !isIncluded) {
+  if (!hasScope(caller, scope)) {
     throw insufficientScope(`This API key lacks the scope '${scope}', which this request needs.`, param);
   }
 }

@@ -78,7 +78,11 @@ export function errorResponses(facts: RouteFacts): Record<number, object> {
 
 function errorResponse(status: number, { scope }: RouteFacts): object {
   const [description, type, code] = ERRORS[status] ?? ERRORS[500] ?? ['', '', ''];
-  const headers = { ...COMMON_HEADERS, ...(RETRIED.has(status) && { 'retry-after': RETRY_AFTER }) };
+  const headers = {
+    ...COMMON_HEADERS,
+    ...(RETRIED.has(status) && { 'retry-after': RETRY_AFTER }),
+    ...(status === 401 && { 'www-authenticate': text('Challenge of the scheme `Bearer` (RFC 6750).') }),
+  };
   const schema = status === 400 && scope === 'inference' ? ScreenedErrorResponse : ErrorResponse;
   const example = { error: { message: description, type, param: null, code } };
   return { description, headers, content: { 'application/json': { schema, example } } };

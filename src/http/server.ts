@@ -206,10 +206,12 @@ function admitRequests(app: App, options: ServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
     request.reply = reply;
     const requireRouteScope = () => {
-      const { scope } = request.routeOptions.config;
-      if (request.caller === null) return;
-      if (scope !== undefined && scope !== 'public') requireScope(request.caller, scope);
-      if (request.caller.role === 'viewer' && !READING_METHODS.has(request.method)) throw readOnlyRole();
+      const { caller } = request;
+      const { scope, openToUsers = false } = request.routeOptions.config;
+      if (caller === null) return;
+      const isOpen = scope === undefined || scope === 'public' || (openToUsers && caller.role !== undefined);
+      if (!isOpen) requireScope(caller, scope);
+      if (caller.role === 'viewer' && !READING_METHODS.has(request.method)) throw readOnlyRole();
     };
     const onAuthenticated = (caller: FastifyRequest['caller']): undefined | Promise<void> => {
       request.caller = caller;

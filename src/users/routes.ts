@@ -141,11 +141,12 @@ function memberRoutes(app: App, deps: SessionDeps): void {
     {
       schema: {
         summary: 'List the members of your organization',
+        description: 'For members of any role, and keys with the scope `keys`.',
         tags,
         querystring: ListQuery,
         response: { 200: MemberList },
       },
-      config: { rateClass: 'management' },
+      config: { ...config, openToUsers: true },
     },
     async (request) => listMembers(deps, toCall(request), request.query),
   );

@@ -1,0 +1,99 @@
+/** The rights that each route needs. Reads the route table, so that no new route is forgotten. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SCOPES, type Scope } from '../src/lib/caller.ts';
+import { assertError, useApi } from './harness.ts';
+import { listRoutes, type Route, routeName } from './route-table.ts';
+
+/** Routes for every key, with the reason. */
+const ANY_KEY: Record<string, string> = {
+  'GET /v1/models': 'models are the same for all organizations; a key with a list of models sees those',
+  'GET /v1/models/:model_id': 'as the list',
+  'GET /v1/usage': 'usage of the own organization; names of people only with the scope `keys`',
+  'GET /v1/usage/summary': 'as `GET /v1/usage`',
+};
+
+/** Routes without a key, with the reason. */
+const PUBLIC: Record<string, string> = {
+  'GET /': 'the console, whose pages have no data',
+  'GET /healthz': 'probes of supervisors',
+  'GET /readyz': 'probes of load balancers',
+  'GET /version': 'tells clients what they talk to',
+  'GET /metrics': 'the handler requires loopback or the scope `admin`',
+  'GET /openapi.json': 'the description of the API, which is public',
+  'GET /v1/session/options': 'the sign-in page reads it before the sign-in',
+  'POST /v1/session': 'sign-in',
+  'GET /v1/session': 'the handler requires a session',
+  'PATCH /v1/session': 'the handler requires a session',
+  'DELETE /v1/session': 'the handler requires a session',
+  'POST /v1/session/password': 'the handler requires a session',
+  'POST /v1/session/oidc': 'sign-in',
+  'GET /v1/session/oidc/callback': 'the handler requires the cookie of a started sign-in',
+  'POST /v1/session/password-reset': 'the handler requires a one-time token',
+  'POST /v1/invitations/accept': 'the handler requires a one-time token',
+};
+
+const ROUTES = await listRoutes('/');
+const scopeOf = ({ config }: Route) => config?.scope;
+const namesOf = (routes: readonly Route[]) => routes.map(routeName).toSorted();
+const pathOf = ({ url }: Route) => url.replaceAll(/:\w+/g, 'x');
+const isScope = (scope: string | undefined): scope is Scope => SCOPES.some((each) => each === scope);
+
+describe('the route table', () => {
+  const api = useApi();
+
+  it('every route declares a scope, or is listed here with its reason', () => {
+    const open = ROUTES.filter((route) => scopeOf(route) === undefined);
+    assert.deepEqual(namesOf(open), Object.keys(ANY_KEY).toSorted());
+    // The pages of the API reference are files.
+    const isDocs = ({ url }: Route) => url === '/docs' || url.startsWith('/docs/');
+    const withoutKey = ROUTES.filter((route) => scopeOf(route) === 'public' && !isDocs(route));
+    assert.deepEqual(namesOf(withoutKey), Object.keys(PUBLIC).toSorted());
+  });
+
+  it('403 for a key with every other scope', async () => {
+    const scoped = ROUTES.filter((route) => isScope(scopeOf(route)));
+    assert.ok(scoped.length > 60, `${scoped.length} routes`);
+    for (const scope of SCOPES) {
+      // `admin` includes `keys`.
+      const scopes = SCOPES.filter((each) => each !== scope && !(scope === 'keys' && each === 'admin'));
+      const { key } = await api.makeKey({ scopes });
+      for (const route of scoped.filter((each) => scopeOf(each) === scope)) {
+        const answer = await api.send(route.method, pathOf(route), { key });
+        assert.equal(answer.status, 403, `${routeName(route)}: ${answer.text}`);
+        assertError(answer, 403, 'insufficient_scope');
+      }
+    }
+  });
+
+  it('401 with a challenge without a key, and 200 or 404 for a key without scopes where any key is enough', async () => {
+    const { key } = await api.makeKey({ scopes: [] });
+    for (const route of ROUTES.filter((each) => scopeOf(each) !== 'public')) {
+      const rejected = await api.send(route.method, pathOf(route), { key: null });
+      assertError(rejected, 401, 'invalid_api_key');
+      assert.equal(rejected.headers.get('www-authenticate'), 'Bearer realm="quire"', routeName(route));
+      const unknown = await api.send(route.method, pathOf(route), { key: 'quire-sk-unknown' });
+      assert.equal(unknown.headers.get('www-authenticate'), 'Bearer realm="quire", error="invalid_token"');
+      if (scopeOf(route) !== undefined) continue;
+      const { status } = await api.send(route.method, pathOf(route), { key });
+      assert.ok(status === 200 || status === 404, `${routeName(route)}: ${status}`);
+    }
+  });
+
+  it('401 with a challenge for cookies where no key is accepted, so that browsers ask for no password', async () => {
+    const wrong = { email: 'nobody@example.com', password: 'x' };
+    for (const [method, path, options] of [
+      ['GET', '/v1/session', {}],
+      ['DELETE', '/v1/session', { headers: { cookie: 'quire_session=unknown', 'sec-fetch-site': 'same-origin' } }],
+      ['POST', '/v1/session', { body: wrong }],
+      ['GET', '/v1/files', { headers: { cookie: 'quire_session=unknown' } }],
+    ] as const) {
+      const { status, headers } = await api.send(method, path, { key: null, ...options });
+      assert.equal(status, 401);
+      assert.match(
+        headers.get('www-authenticate') ?? '',
+        /^Cookie realm="quire", form-action="\/sign-in", cookie-name=/,
+      );
+    }
+  });
+});
