@@ -14,6 +14,8 @@ export const SHUTDOWN_ORDER = [
   'job queue',
   // Checks no engine that is being closed.
   'engine checks',
+  // Aborts transfers of model files.
+  'model files',
   // Ends calls that still run after their abort; they record their usage.
   'replaced models',
   'engine',

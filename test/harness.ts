@@ -189,6 +189,7 @@ function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
     chosenBy: () => 'default',
     rebind: () => Promise.reject(new OperatorError('A test has no bindings.')),
     isModelId: (id) => models.get(id) !== undefined,
+    fetchFile: async () => {},
   };
 }
 

@@ -19,6 +19,7 @@ import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { SharedLimitStore } from '../limits/shared-store.ts';
 import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
+import { SharedModelFiles } from '../models/bindings/shared-model-files.ts';
 import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
@@ -67,7 +68,7 @@ export async function boot(
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs(db, logger, lifecycle),
-    ModelBindings.start({ config, logger, lifecycle, db }),
+    startBindings({ db, blobs, config, logger }, lifecycle),
   ] as const);
   const models = bindings.registry;
   const billing = await lifecycle.start(
@@ -106,6 +107,18 @@ export async function boot(
     billing.evictLimits(id);
   };
   return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry };
+}
+
+async function startBindings(
+  deps: Pick<Deps, 'db' | 'blobs' | 'config' | 'logger'>,
+  lifecycle: ProcessLifecycle,
+): Promise<ModelBindings> {
+  const files = await lifecycle.start(
+    'model files',
+    () => SharedModelFiles.open(deps),
+    (opened) => opened?.stop(),
+  );
+  return ModelBindings.start({ ...deps, lifecycle, files });
 }
 
 function openPromptCache(

@@ -7,6 +7,7 @@ import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
+import { SharedModelFiles } from '../models/bindings/shared-model-files.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { openOperatorApi } from './operator-api.ts';
@@ -34,7 +35,9 @@ export async function runLocally<T>(
     const chunks = await openIndex(config, lifecycle, db);
     if (needsStores) await requireOwnStores({ db, blobs, chunks, secrets: null, config });
     const openModels = needsModels ? ModelBindings.start : ModelBindings.open;
-    const bindings = await openModels({ config, logger, lifecycle, db });
+    // A command that changes bindings stores which file it binds; one that only reads must not begin to fetch files.
+    const files = needsModels ? null : SharedModelFiles.open({ db, blobs, config, logger });
+    const bindings = await openModels({ config, logger, lifecycle, db, files });
     const models = bindings.registry;
     const evictKeys = () => {};
     const callAdminApi = openOperatorApi({ db, models, config, logger, now: Date.now, bindings, evictKeys });

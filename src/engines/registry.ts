@@ -37,6 +37,8 @@ export interface ServedModel {
   embedding?: EmbeddingEngine;
   /** Rerank engine; absent for models of other kinds, and while unbound. */
   rerank?: RerankEngine;
+  /** Present while this process cannot serve the engine that the id is bound to: 503 with this reason. */
+  unavailable?: { reason: string; backend: Backend };
 }
 
 /** Methods of engines that compute. Only `inference/` calls them, on screened input, and meters each call. */
@@ -146,7 +148,7 @@ export function modelRuntime(model: ModelView): EngineRuntime | null {
 
 /** Returns the current backend of a model. */
 export function modelBackend(model: ModelView): Backend {
-  return modelRuntime(model)?.backend() ?? NO_BACKEND;
+  return modelRuntime(model)?.backend() ?? model.unavailable?.backend ?? NO_BACKEND;
 }
 
 /** Context length of an id of the operator whose server reports none. */

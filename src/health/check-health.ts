@@ -43,13 +43,19 @@ export function checkStores(deps: Pick<Deps, 'db' | 'blobs' | 'chunks'>): Promis
 
 /** Checks every engine, concurrently. One that does not respond concerns its models only. Never throws. */
 export function checkEngines({ models }: Pick<Deps, 'models'>): Promise<HealthCheck[]> {
-  return Promise.all(
-    models.runtimes().map((engine) => {
+  const unavailable = models.list().flatMap(({ id, unavailable }) => {
+    if (unavailable === undefined) return [];
+    const { engine, model } = unavailable.backend;
+    return [Promise.resolve({ name: id, ok: false, detail: `${engine} ${model}: ${unavailable.reason}` })];
+  });
+  return Promise.all([
+    ...unavailable,
+    ...models.runtimes().map((engine) => {
       const served = models.list().filter((model) => modelRuntime(model) === engine);
       const { engine: kind, model } = engine.backend();
       return runCheck(served.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
     }),
-  );
+  ]);
 }
 
 /** Why an engine does not respond; null when it does. Never throws. */

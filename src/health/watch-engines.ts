@@ -30,6 +30,7 @@ export function watchEngines({ models, metrics, logger }: Pick<Deps, 'models' | 
         }),
       );
       up.reset();
+      for (const { id, unavailable } of models.list()) if (unavailable !== undefined) up.set({ model: id }, 0);
       for (const { ids, error } of results) {
         for (const model of ids) up.set({ model }, error === null ? 1 : 0);
         const wasFailed = ids.some((id) => failed.has(id));

@@ -123,7 +123,10 @@ export function resolveModel<K extends CallKind>(
     );
   }
   requireModel(caller, model.id, param);
-  if (engine === null) throw engineUnavailable(`Nothing serves '${model.id}' at present.`, UNBOUND_RETRY_SECONDS);
+  if (engine === null) {
+    const reason = model.unavailable?.reason ?? `Nothing serves '${model.id}' at present.`;
+    throw engineUnavailable(reason, UNBOUND_RETRY_SECONDS);
+  }
   return { model, engine: engine as EngineInfo<K> };
 }
 

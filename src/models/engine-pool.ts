@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
@@ -237,7 +238,9 @@ export class EnginePool {
   #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {
     const contextTokens = binding?.context_length ?? null;
     const key = JSON.stringify([kind, file, contextTokens]);
-    return this.#shared(key, async () => {
+    // A file that was replaced is another model under the same path.
+    const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    return this.#shared(JSON.stringify([key, size, mtimeMs]), async () => {
       const name = kind === 'bundled' ? BUNDLED_CHAT_NAME : (file.split(/[\\/]/).pop() ?? file);
       const engine = createLocalEngine({
         file,

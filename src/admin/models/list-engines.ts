@@ -34,10 +34,17 @@ export async function listEngines({ models }: Pick<Deps, 'models'>): Promise<Eng
       })),
     };
   });
+  const unavailable = models.list().flatMap((model): EngineStatus[] => {
+    if (model.unavailable === undefined) return [];
+    const { reason, backend } = model.unavailable;
+    const described = { engine: backend.engine, name: backend.model, state: 'failed' as const, error: reason };
+    const nothing = { slots: null, memory_bytes: null, can_unload: false, servers: [] };
+    return [{ object: 'engine', models: [model.id], ...described, ...nothing }];
+  });
   return {
     object: 'list',
     service: { pid: process.pid, memory_bytes: process.memoryUsage.rss() },
-    data: await Promise.all(engines),
+    data: [...(await Promise.all(engines)), ...unavailable],
   };
 }
 

@@ -78,9 +78,10 @@ describe('/v1/admin/models', () => {
         });
       const bindings = { stored: { version: 0, initialPullDone: false, ids: {} }, chosenBy: () => 'default' as const };
       const isModelId = () => true;
+      const fetchFile = async () => {};
       const models = api.deps.models as AdminDeps['models'];
       return bindModel(
-        { ...api.deps, models, bindings: { ...bindings, isModelId, rebind } },
+        { ...api.deps, models, bindings: { ...bindings, isModelId, rebind, fetchFile } },
         call,
         'general-8b',
         'bundled',

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
-import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { readGgufFacts } from '../../engines/llama/gguf/gguf-facts.ts';
 import { modelBackend } from '../../engines/registry.ts';
@@ -52,7 +51,7 @@ export function listBoundModels({ models, bindings }: ModelDeps) {
 export async function bindModel(deps: ModelDeps, call: Call, id: string, model: string): Promise<ModelBindingResult> {
   const { config, bindings, models } = deps;
   if (!MODEL_ID.test(id)) throw invalidValue('model_id', 'cannot be a model id');
-  if (model !== BUNDLED) await requireModelOfKind(config, id, model);
+  if (model !== BUNDLED) await requireModelOfKind({ config, bindings }, id, model);
   const binding = model === BUNDLED ? null : ({ model, by: 'operator' } as const);
   const record: RebindOptions['record'] = (sql, before) =>
     recordChange(sql, toActor(call), {
@@ -73,10 +72,17 @@ export async function bindModel(deps: ModelDeps, call: Call, id: string, model: 
   };
 }
 
-async function requireModelOfKind({ dataDir }: Config, id: string, name: string): Promise<void> {
+async function requireModelOfKind(
+  { config: { dataDir }, bindings }: Pick<ModelDeps, 'config' | 'bindings'>,
+  id: string,
+  name: string,
+): Promise<void> {
   // The name becomes part of a path.
   const stored = isModelName(name) ? await findModelFile(dataDir, name) : null;
-  if (stored === null) throw notFound('model_file', name, 'model');
+  if (stored === null) {
+    await asInvalid('model', () => bindings.fetchFile(name));
+    throw notFound('model_file', name, 'model');
+  }
   const { use } = await readGgufFacts(stored.path).catch((error: unknown) => {
     throw invalidValue('model', `is '${name}', which cannot be used: ${describeError(error)}`);
   });

@@ -53,7 +53,8 @@ async function startProcess(files: Set<string>, models: Config['models'] = {}) {
     const model = bindings.registry.get(id);
     return model === undefined ? null : modelBackend(model).model;
   };
-  return { bindings, served, started, messages };
+  const isServed = (id: string) => bindings.registry.get(id)?.engine !== null;
+  return { bindings, served, isServed, started, messages };
 }
 
 describe('ModelBindings', () => {
@@ -98,17 +99,31 @@ describe('ModelBindings', () => {
     await bindings.rebind({ 'general-8b': null });
   });
 
-  it('keeps its engine where it lacks the file, and applies the binding once the file is there', async () => {
+  it('serves no other model where it lacks the file, starts without it, and serves it once it is there', async () => {
     const files = new Set<string>();
     const [a, b] = [await startProcess(new Set(['x'])), await startProcess(files)];
     await a.bindings.rebind({ 'general-8b': operator('x') });
     await b.bindings.refresh();
-    assert.equal(b.served('general-8b'), 'bundled');
+    assert.deepEqual(
+      [b.served('general-8b'), b.isServed('general-8b'), b.served('instruct-7b')],
+      ['x', false, 'bundled'],
+    );
     assert.deepEqual(b.messages, ['changed model binding could not be applied']);
+    const late = await startProcess(files);
+    assert.deepEqual(
+      [late.served('general-8b'), late.isServed('general-8b'), late.isServed('instruct-7b')],
+      ['x', false, true],
+    );
+    assert.match(
+      late.bindings.registry.get('general-8b')?.unavailable?.reason ?? '',
+      /'x' that 'general-8b' is bound to/,
+    );
     files.add('x');
-    await b.bindings.refresh();
-    assert.equal(b.served('general-8b'), 'x');
-    await assert.rejects(startProcess(new Set()), /'quire models use' has bound 'general-8b' to it/);
+    for (const { bindings, served, isServed } of [b, late]) {
+      await bindings.refresh();
+      assert.deepEqual([served('general-8b'), isServed('general-8b')], ['x', true]);
+      assert.equal(bindings.registry.get('general-8b')?.unavailable, undefined);
+    }
     await a.bindings.rebind({ 'general-8b': null });
   });
 

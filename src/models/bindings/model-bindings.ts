@@ -19,6 +19,7 @@ import { type EngineLifecycle, EnginePool } from '../engine-pool.ts';
 import { EngineDrain } from './engine-drain.ts';
 import { importBindingsFile } from './import-bindings-file.ts';
 import { type BindingOverride, findOverride, resolveBinding } from './resolve-binding.ts';
+import { ModelFileMissing, type SharedModelFiles } from './shared-model-files.ts';
 import {
   type BindingChanges,
   recordModelId,
@@ -26,6 +27,7 @@ import {
   type StoredBindings,
   selectBindings,
   updateBindings,
+  updateModelHash,
 } from './store.ts';
 import { watchBindings } from './watch-bindings.ts';
 
@@ -40,6 +42,8 @@ export interface ModelBindingsDeps {
   logger: Logger;
   lifecycle: EngineLifecycle;
   db: Database;
+  /** Null or absent where processes share no model files. */
+  files?: SharedModelFiles | null;
   /** Engines that tests replace. */
   engines?: Pick<EnginePool, 'startEngine' | 'forget'> & Partial<Pick<EnginePool, 'configure'>>;
 }
@@ -63,6 +67,7 @@ export class ModelBindings {
   readonly #db: Database;
   readonly #engines: Pick<EnginePool, 'startEngine' | 'forget'> & Partial<Pick<EnginePool, 'configure'>>;
   readonly #drain: EngineDrain;
+  readonly #files: SharedModelFiles | null;
   #stored: StoredBindings;
   /** The effective binding that each served id was started with, as JSON. */
   readonly #applied = new Map<string, string>();
@@ -79,13 +84,15 @@ export class ModelBindings {
     this.#db = deps.db;
     this.#engines = deps.engines ?? new EnginePool(deps.config, deps.logger, deps.lifecycle);
     this.#drain = new EngineDrain(deps.logger);
+    this.#files = deps.files ?? null;
     this.#stored = stored;
   }
 
   /** Reads the bindings and serves nothing: for commands without a service, which start only the engines they check. */
   static async open(deps: ModelBindingsDeps): Promise<ModelBindings> {
     await importBindingsFile(deps.config.dataDir, deps.db);
-    const stored = await selectBindings(deps.db.sql);
+    let stored = await selectBindings(deps.db.sql);
+    if (await deps.files?.identifyAll(stored)) stored = await selectBindings(deps.db.sql);
     return deps.lifecycle.start(
       'replaced models',
       () => new ModelBindings(deps, stored),
@@ -95,7 +102,8 @@ export class ModelBindings {
 
   /**
    * Starts an engine for every model id of these kinds, of the catalogue, the configuration and the database, and applies
-   * later changes. Throws an `OperatorError` when a binding that somebody chose cannot be served.
+   * later changes. An id whose stored binding cannot be served is unavailable. Throws an `OperatorError` when a binding of the
+   * configuration cannot be served.
    */
   static async start(deps: ModelBindingsDeps, kinds: readonly ModelKind[] = MODEL_KINDS): Promise<ModelBindings> {
     const bindings = await ModelBindings.open(deps);
@@ -103,6 +111,8 @@ export class ModelBindings {
     const served: ServedModel[] = [];
     for (const id of bindings.#ids()) served.push(await bindings.#startInitial(id));
     bindings.registry.replace(await bindings.#withAliases(served));
+    deps.files?.onFetched(() => void bindings.refresh().catch(() => {}));
+    deps.files?.store(bindings.stored);
     const onVersion = (version: number) => bindings.#onVersion(version);
     bindings.#watch = watchBindings({ db: deps.db, logger: deps.logger, onVersion });
     return bindings;
@@ -142,14 +152,17 @@ export class ModelBindings {
   rebind(changes: BindingChanges, { initialPullDone = false, record }: RebindOptions = {}): Promise<void> {
     return this.#serialize(async () => {
       const started = new Map<string, ServedModel>();
+      const identified: Record<string, StoredBinding | null> = {};
       for (const [id, binding] of Object.entries(changes)) {
         if (binding !== null || this.#hasDefault(id))
           started.set(id, await this.#startStored(id, binding ?? undefined));
         else this.#requireNoAlias(id);
+        identified[id] = binding === null ? null : ((await this.#files?.identify(binding)) ?? binding);
       }
       await this.#db.sql.transaction(async (sql) => {
         await record?.(sql, (await selectBindings(sql)).ids);
-        await updateBindings(sql, changes, initialPullDone);
+        await updateBindings(sql, identified, initialPullDone);
+        for (const binding of Object.values(identified)) if (binding !== null) await updateModelHash(sql, binding);
       });
       this.#stored = await selectBindings(this.#db.sql);
       if (this.#kinds !== null) await this.#applyStored(started);
@@ -178,6 +191,12 @@ export class ModelBindings {
     this.#engines.configure?.(config);
   }
 
+  /** Begins to fetch a file that another machine has bound, and throws an `OperatorError` that says so. Otherwise does nothing. */
+  async fetchFile(model: string): Promise<void> {
+    const bound = Object.values(this.#stored.ids).find((binding) => binding.model === model);
+    if (bound !== undefined) await this.#files?.require(bound);
+  }
+
   /** Reads the bindings again and applies those that have changed. */
   refresh(): Promise<void> {
     return this.#serialize(async () => {
@@ -194,9 +213,10 @@ export class ModelBindings {
 
   async #onVersion(version: number): Promise<void> {
     if (version !== this.#stored.version || performance.now() >= this.#retryAtMs) await this.refresh();
+    else if (this.#kinds !== null) this.#files?.store(this.#stored);
   }
 
-  /** An id whose new binding cannot be served keeps its engine, and is tried again later. */
+  /** An id whose new binding cannot be served is tried again later. */
   async #applyStored(started: ReadonlyMap<string, ServedModel>): Promise<void> {
     const served: ServedModel[] = [];
     this.#retryAtMs = Number.POSITIVE_INFINITY;
@@ -205,14 +225,17 @@ export class ModelBindings {
       const stored = this.#stored.ids[id];
       const isApplied = this.#applied.get(id) === this.#bindingKey(id, stored);
       const model = started.get(id) ?? (isApplied ? current : await this.#tryStored(id, stored));
-      if (model !== undefined) this.#applied.set(id, this.#bindingKey(id, stored));
+      if (model?.unavailable !== undefined) this.#applied.delete(id);
+      else if (model !== undefined) this.#applied.set(id, this.#bindingKey(id, stored));
       if (model !== undefined || current !== undefined) served.push((model ?? current) as ServedModel);
     }
     const replaced = this.registry.replace(await this.#withAliases(served));
     await this.#engines.forget(new Set(replaced));
     this.#drain.add(replaced);
+    this.#files?.store(this.#stored);
   }
 
+  /** Undefined: the id keeps its engine, because this process alone cannot apply its configuration. */
   async #tryStored(id: string, stored: StoredBinding | undefined): Promise<ServedModel | undefined> {
     try {
       return await this.#startStored(id, stored);
@@ -220,11 +243,12 @@ export class ModelBindings {
       this.#retryAtMs = performance.now() + RETRY_MS;
       const fields = { id, model: stored?.model, error: describeError(error), retryMs: RETRY_MS };
       this.#logger.warn(fields, 'changed model binding could not be applied');
-      return undefined;
+      return stored === undefined || this.#isOverridden(id) ? undefined : this.#unavailable(id, stored, error);
     }
   }
 
   async #startStored(id: string, stored: StoredBinding | undefined): Promise<ServedModel> {
+    if (stored !== undefined && !this.#isOverridden(id)) await this.#files?.require(stored);
     const model = await this.#serve(id, resolveBinding(this.#config, stored, id));
     if (stored !== undefined && modelRuntime(model) === null) {
       throw new OperatorError(`Nothing in this version can answer for '${id}' with a model of the store.`);
@@ -232,27 +256,34 @@ export class ModelBindings {
     return model;
   }
 
-  /** Starts the engine of an id. The bundled model replaces one of the initial pull that cannot be loaded. */
+  /** Starts the engine of an id. Without the file of its stored binding the id is unavailable: another model must not answer for it. */
   async #startInitial(id: string): Promise<ServedModel> {
     const stored = this.#stored.ids[id];
-    const settings = this.#config.models[id];
-    const binding = resolveBinding(this.#config, stored, id);
     try {
-      const model = await this.#serve(id, binding);
+      const model = await this.#startStored(id, stored);
       this.#applied.set(id, this.#bindingKey(id, stored));
       return model;
     } catch (error) {
-      if (stored === undefined || binding === settings) throw error;
-      const reason = describeError(error);
-      if (stored.by === 'operator') {
-        throw new OperatorError(
-          `${reason} 'quire models use' has bound '${id}' to it; 'quire models use ${id}=bundled' removes the binding.`,
-        );
-      }
+      if (stored === undefined || this.#isOverridden(id)) throw error;
       this.#retryAtMs = performance.now() + RETRY_MS;
-      this.#logger.warn({ id, model: stored.model, error: reason }, 'pulled model not loaded, using the bundled model');
-      return this.#serve(id, settings);
+      const fields = { id, model: stored.model, error: describeError(error), retryMs: RETRY_MS };
+      this.#logger.warn(fields, 'bound model could not be loaded, its requests get 503');
+      return this.#unavailable(id, stored, error);
     }
+  }
+
+  /** The reason names no path: callers read it. */
+  async #unavailable(id: string, stored: StoredBinding, error: unknown): Promise<ServedModel> {
+    const reason =
+      error instanceof ModelFileMissing
+        ? error.message
+        : `The model '${stored.model}' that '${id}' is bound to could not be loaded. The log of the service says why.`;
+    const backend = { engine: 'local' as const, model: stored.model, parameters: null, ready: false };
+    return { ...(await this.#describe(id, this.#config.models[id])), unavailable: { reason, backend } };
+  }
+
+  #isOverridden(id: string): boolean {
+    return findOverride(this.#config, id) !== null;
   }
 
   /** Whether an id is served without a stored binding. */
@@ -276,10 +307,18 @@ export class ModelBindings {
 
   #bindingKey(id: string, stored: StoredBinding | undefined): string {
     const { upstreamUrl, upstreamModel, upstreamApiKey } = this.#config;
-    return JSON.stringify([resolveBinding(this.#config, stored, id), upstreamUrl, upstreamModel, upstreamApiKey]);
+    const file = this.#isOverridden(id) ? null : stored?.sha256;
+    return JSON.stringify([resolveBinding(this.#config, stored, id), file, upstreamUrl, upstreamModel, upstreamApiKey]);
   }
 
   async #serve(id: string, binding: Binding | undefined): Promise<ServedModel> {
+    const model = await this.#describe(id, binding);
+    if (binding?.alias !== undefined) return model;
+    return { ...model, ...(await this.#engines.startEngine(modelKind(id), id, binding)) };
+  }
+
+  /** A model without its engine. */
+  async #describe(id: string, binding: Binding | undefined): Promise<ServedModel> {
     const entry = CATALOGUE.find((candidate) => candidate.id === id);
     const kind = modelKind(id);
     const [fallback] = CATALOGUE;
@@ -291,7 +330,6 @@ export class ModelBindings {
       maxContextTokens: binding?.context_length ?? entry?.maxContextTokens ?? null,
       pricing: binding?.pricing ?? (entry ?? (fallback as CatalogueEntry)).pricing,
       engine: null,
-      ...(binding?.alias === undefined && (await this.#engines.startEngine(kind, id, binding))),
     };
   }
 

@@ -8,6 +8,8 @@ export interface StoredBinding {
   /** Name of a model file. */
   model: string;
   by: 'operator' | 'first-start';
+  /** SHA-256 of the file; null or absent where processes share no blob store. */
+  sha256?: string | null;
 }
 
 /** All stored bindings by model id. */
@@ -37,7 +39,10 @@ export async function selectBindings(sql: Sql): Promise<StoredBindings> {
   return {
     version: state?.version ?? 0,
     ids: Object.fromEntries(
-      rows.map(({ modelId, modelName, chosenBy }) => [modelId, { model: modelName, by: chosenBy }]),
+      rows.map(({ modelId, modelName, chosenBy, modelSha256: sha256 }) => [
+        modelId,
+        { model: modelName, by: chosenBy, ...(sha256 !== null && { sha256 }) },
+      ]),
     ),
     initialPullDone: state?.initialPullDone ?? false,
   };
@@ -62,13 +67,19 @@ export async function updateBindings(sql: Sql, changes: BindingChanges, initialP
       await sql.delete(modelBindings).where(eq(modelBindings.modelId, modelId));
       continue;
     }
-    const set = { modelName: binding.model, chosenBy: binding.by, updatedAt: expression`now()` };
+    const { model: modelName, by: chosenBy, sha256: modelSha256 = null } = binding;
+    const set = { modelName, chosenBy, modelSha256, updatedAt: expression`now()` };
     await sql
       .insert(modelBindings)
       .values({ modelId, ...set })
       .onConflictDoUpdate({ target: modelBindings.modelId, set });
   }
   return version;
+}
+
+/** Gives all bindings of a model file the hash of its present content: a name stands for one file. */
+export async function updateModelHash(sql: Sql, { model, sha256 = null }: StoredBinding): Promise<void> {
+  await sql.update(modelBindings).set({ modelSha256: sha256 }).where(eq(modelBindings.modelName, model));
 }
 
 /** Adds bindings of model ids that have none. Run it in a transaction. */
@@ -82,8 +93,8 @@ export async function insertMissingBindings(
   if (rows.length > 0) await sql.insert(modelBindings).values(rows).onConflictDoNothing();
 }
 
-/** Notifies the other processes at the commit. `initialPullDone` is never reset. */
-async function incrementVersion(sql: Sql, initialPullDone: boolean): Promise<number> {
+/** Makes all processes read the bindings again, at the commit. `initialPullDone` is never reset. */
+export async function incrementVersion(sql: Sql, initialPullDone: boolean): Promise<number> {
   const [row] = await sql
     .insert(modelBindingsState)
     .values({ initialPullDone })

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, boolean, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 
 /**
  * Model ids that commands or the initial pull have bound to a model file. Every process on the database applies these
@@ -9,8 +9,18 @@ export const modelBindings = pgTable('model_bindings', {
   modelId: text('model_id').primaryKey(),
   /** Name of a model file: `models/NAME.gguf` in the data folder of each process. */
   modelName: text('model_name').notNull(),
+  /** SHA-256 of the file, so that no process serves another one of that name. Null where processes share no blob store. */
+  modelSha256: text('model_sha256'),
   chosenBy: text('chosen_by', { enum: ['operator', 'first-start'] }).notNull(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().default(sql`now()`),
+});
+
+/** Bound model files, as blobs of the first 32 digits of their hash, for the processes that lack the file. */
+export const modelFiles = pgTable('model_files', {
+  sha256: text().primaryKey(),
+  bytes: bigint({ mode: 'number' }).notNull(),
+  /** Null until the blob is complete. */
+  storedAt: timestamp('stored_at', { withTimezone: true }),
 });
 
 /** One row. `version` increases with every change of the bindings, so that other processes notice it. */
