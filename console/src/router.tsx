@@ -1,4 +1,4 @@
-import { Anchor, Stack, Title } from '@mantine/core';
+import { Alert, Anchor, Stack, Title } from '@mantine/core';
 import type { QueryClient } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
@@ -10,6 +10,8 @@ import {
   redirect,
   useRouter,
 } from '@tanstack/react-router';
+import { useSyncExternalStore } from 'react';
+import { isWaitingForService, loadPage, subscribeToWaiting } from './api/load-page.ts';
 import { sessionQuery } from './api/session.ts';
 import { type Period, toPeriod } from './api/summary.ts';
 import { ErrorState, LoadingState } from './components/states.tsx';
@@ -18,6 +20,9 @@ import { Shell } from './layout/shell.tsx';
 import { useMessages } from './messages/index.tsx';
 import { parsePlaygroundSearch } from './pages/playground-search.ts';
 import { parseUsageSearch } from './pages/usage-search.ts';
+
+/** A page that is loaded when it is opened. */
+const lazyPage: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadPage(load), name);
 
 /** The search parameters of these names that are texts. Others are dropped. */
 function texts<const Name extends string>(search: Record<string, unknown>, names: readonly Name[]) {
@@ -49,19 +54,19 @@ const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>) => texts(search, ['from', 'error', 'request']),
-  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+  component: lazyPage(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 });
 
 const joinRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/join',
-  component: lazyRouteComponent(() => import('./pages/join.tsx'), 'JoinPage'),
+  component: lazyPage(() => import('./pages/join.tsx'), 'JoinPage'),
 });
 
 const resetRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/reset',
-  component: lazyRouteComponent(() => import('./pages/reset.tsx'), 'ResetPage'),
+  component: lazyPage(() => import('./pages/reset.tsx'), 'ResetPage'),
 });
 
 const shellRoute = createRoute({
@@ -80,19 +85,19 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/',
-    component: lazyRouteComponent(() => import('./pages/start.tsx'), 'StartPage'),
+    component: lazyPage(() => import('./pages/start.tsx'), 'StartPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/overview',
     validateSearch: parsePeriodSearch,
-    component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
+    component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/playground',
     validateSearch: parsePlaygroundSearch,
-    component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'PlaygroundPage'),
+    component: lazyPage(() => import('./pages/playground.tsx'), 'PlaygroundPage'),
   }),
   createRoute({
     ...shellPath,
@@ -104,56 +109,56 @@ const pages = [
       ...(typeof q === 'string' && q !== '' && { q }),
       ...(create === true && { create }),
     }),
-    component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+    component: lazyPage(() => import('./pages/keys.tsx'), 'KeysPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/keys/$keyId',
-    component: lazyRouteComponent(() => import('./pages/key.tsx'), 'KeyPage'),
+    component: lazyPage(() => import('./pages/key.tsx'), 'KeyPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/members',
-    component: lazyRouteComponent(() => import('./pages/members.tsx'), 'MembersPage'),
+    component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases',
     validateSearch: parseNameSearch,
-    component: lazyRouteComponent(() => import('./pages/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
+    component: lazyPage(() => import('./pages/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases/$kbId',
     validateSearch: parseKnowledgeBaseSearch,
-    component: lazyRouteComponent(() => import('./pages/knowledge-base.tsx'), 'KnowledgeBasePage'),
+    component: lazyPage(() => import('./pages/knowledge-base.tsx'), 'KnowledgeBasePage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases/$kbId/documents/$documentId',
     validateSearch: (search: Record<string, unknown>): { chunk?: string } =>
       typeof search['chunk'] === 'string' ? { chunk: search['chunk'] } : {},
-    component: lazyRouteComponent(() => import('./pages/document.tsx'), 'DocumentPage'),
+    component: lazyPage(() => import('./pages/document.tsx'), 'DocumentPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/files',
     validateSearch: parseFileSearch,
-    component: lazyRouteComponent(() => import('./pages/files.tsx'), 'FilesPage'),
+    component: lazyPage(() => import('./pages/files.tsx'), 'FilesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/batches',
     validateSearch: ({ create }: Record<string, unknown>): { create?: true | undefined } =>
       create === true ? { create } : {},
-    component: lazyRouteComponent(() => import('./pages/batches.tsx'), 'BatchesPage'),
+    component: lazyPage(() => import('./pages/batches.tsx'), 'BatchesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/batches/$batchId',
     validateSearch: ({ show }: Record<string, unknown>): { show?: 'results' | 'errors' } =>
       show === 'results' || show === 'errors' ? { show } : {},
-    component: lazyRouteComponent(() => import('./pages/batch.tsx'), 'BatchPage'),
+    component: lazyPage(() => import('./pages/batch.tsx'), 'BatchPage'),
   }),
   createRoute({
     ...shellPath,
@@ -163,50 +168,50 @@ const pages = [
       ...(typeof policy === 'string' && { policy }),
       ...(create === true && { create }),
     }),
-    component: lazyRouteComponent(() => import('./pages/guardrails.tsx'), 'GuardrailsPage'),
+    component: lazyPage(() => import('./pages/guardrails.tsx'), 'GuardrailsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/models',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['q', 'tab']),
-    component: lazyRouteComponent(() => import('./pages/models.tsx'), 'ModelsPage'),
+    component: lazyPage(() => import('./pages/models.tsx'), 'ModelsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/usage',
     validateSearch: parseUsageSearch,
-    component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'UsagePage'),
+    component: lazyPage(() => import('./pages/usage.tsx'), 'UsagePage'),
   }),
   createRoute({
     ...shellPath,
     path: '/cache',
     validateSearch: parsePeriodSearch,
-    component: lazyRouteComponent(() => import('./pages/cache.tsx'), 'CachePage'),
+    component: lazyPage(() => import('./pages/cache.tsx'), 'CachePage'),
   }),
   createRoute({
     ...shellPath,
     path: '/organizations',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['q']),
-    component: lazyRouteComponent(() => import('./pages/organizations.tsx'), 'OrganizationsPage'),
+    component: lazyPage(() => import('./pages/organizations.tsx'), 'OrganizationsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/audit',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
-    component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+    component: lazyPage(() => import('./pages/audit.tsx'), 'AuditPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/settings/instance',
     validateSearch: (search: Record<string, unknown>): { q?: string } =>
       typeof search['q'] === 'string' ? { q: search['q'] } : {},
-    component: lazyRouteComponent(() => import('./pages/settings-instance.tsx'), 'InstanceSettingsPage'),
+    component: lazyPage(() => import('./pages/settings-instance.tsx'), 'InstanceSettingsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/settings',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['error', 'request']),
-    component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
+    component: lazyPage(() => import('./pages/settings.tsx'), 'SettingsPage'),
   }),
 ] as const;
 
@@ -218,7 +223,7 @@ export function createConsoleRouter(queryClient: QueryClient) {
     routeTree,
     context: { queryClient },
     defaultPreload: 'intent',
-    defaultPendingComponent: LoadingState,
+    defaultPendingComponent: PendingPage,
     defaultErrorComponent: FailedPage,
   });
 }
@@ -227,6 +232,19 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createConsoleRouter>;
   }
+}
+
+/** Shown while a page is loaded, and while the service that has it does not answer. */
+function PendingPage() {
+  const { common } = useMessages();
+  const isWaiting = useSyncExternalStore(subscribeToWaiting, isWaitingForService);
+  return isWaiting ? (
+    <Alert color="red" role="alert" title={common.unreachable} m="md">
+      {common.loadsAgain}
+    </Alert>
+  ) : (
+    <LoadingState />
+  );
 }
 
 /** A failure outside of a page's own requests, for example of the session. */

@@ -50,8 +50,7 @@ export function parseLimits(limits: LimitsInput | null): RateLimits | null {
 }
 
 /** Converts stored limits to their form in responses. */
-export function viewLimits(limits: RateLimits | null): Limits | null {
-  if (limits === null) return null;
+export function viewLimits(limits: RateLimits): Limits {
   return {
     requests_per_minute: limits.requestsPerMinute,
     tokens_per_minute: limits.tokensPerMinute,

@@ -130,6 +130,17 @@ export class ModelRegistry implements ModelLookup {
     return usages;
   }
 
+  /** The other models that use the cache of a model's engine, by the first model of the engine, as `cacheUsageByModel` lists it. */
+  cacheSharers(): ReadonlyMap<string, readonly string[]> {
+    const models = this.list();
+    return new Map(
+      this.#cachingModels().map(({ id, engine }) => [
+        id,
+        models.filter((model) => model.engine === engine && model.id !== id).map((model) => model.id),
+      ]),
+    );
+  }
+
   /** Each generation engine with the first model that it serves. */
   #cachingModels(): { id: string; engine: GenerationEngine }[] {
     const first = new Map<GenerationEngine, string>();

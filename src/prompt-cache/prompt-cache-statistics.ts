@@ -17,7 +17,7 @@ const BYTES_PER_MB = 1_048_576;
 /** Dependencies of the statistics. */
 export interface PromptCacheStatisticsDeps {
   db: Pick<Database, 'sql'>;
-  models: Pick<ModelRegistry, 'cacheUsageByModel'>;
+  models: Pick<ModelRegistry, 'cacheUsageByModel' | 'cacheSharers'>;
   logger: Logger;
   /** Returns Unix milliseconds. */
   now(): number;
@@ -58,7 +58,8 @@ export class PromptCacheStatistics {
   async read(): Promise<CacheStatistics> {
     const { db, now } = this.#deps;
     const [counts, baseline] = [await this.#counts(), await selectBaseline(db.sql)];
-    return viewStatistics(counts, baseline?.counts ?? [], now() - (baseline?.since.getTime() ?? now()));
+    const uptimeMs = now() - (baseline?.since.getTime() ?? now());
+    return this.#view(counts, baseline?.counts ?? [], uptimeMs);
   }
 
   /** Resets the statistics of all processes and returns them. Does not clear the caches. */
@@ -66,7 +67,16 @@ export class PromptCacheStatistics {
     const { db, now } = this.#deps;
     const counts = await this.#counts();
     await storeBaseline(db.sql, counts.map(toBaseline), { since: new Date(now()), replace: true });
-    return viewStatistics(counts, counts, 0);
+    return this.#view(counts, counts, 0);
+  }
+
+  #view(counts: readonly ModelCounts[], baseline: readonly CacheBaseline[], uptimeMs: number): CacheStatistics {
+    const sharers = this.#deps.models.cacheSharers();
+    const { models, ...statistics } = viewStatistics(counts, baseline, uptimeMs);
+    return {
+      ...statistics,
+      models: models.map((model) => ({ ...model, shared_with: [...(sharers.get(model.model) ?? [])] })),
+    };
   }
 
   /** Keeps the evictions of this process in the sums. */
@@ -119,11 +129,7 @@ const toBaseline = ({ model, hits, misses, cachedTokens, evictions }: ModelCount
 });
 
 /** Subtracts the counts of the last reset, and adds the models up. */
-function viewStatistics(
-  counts: readonly ModelCounts[],
-  baseline: readonly CacheBaseline[],
-  uptimeMs: number,
-): CacheStatistics {
+function viewStatistics(counts: readonly ModelCounts[], baseline: readonly CacheBaseline[], uptimeMs: number) {
   const earlier = new Map(baseline.map((model) => [model.model, model]));
   const since = counts.map((count): ModelCounts => {
     const { hits = 0, misses = 0, cachedTokens = 0, evictions = 0 } = earlier.get(count.model) ?? {};

@@ -26,10 +26,20 @@ export const CacheStatistics = Type.Object(
       minimum: 0,
       description: 'Seconds since the last reset, or since the first start.',
     }),
-    models: Type.Array(Type.Object({ model: Type.String(), ...COUNTS }), {
-      description:
-        'The same by model. Models that share an engine share its cache: entries, memory and evictions are listed under the first of them.',
-    }),
+    models: Type.Array(
+      Type.Object({
+        model: Type.String(),
+        ...COUNTS,
+        shared_with: Type.Array(Type.String(), {
+          description:
+            'Other models of the same engine, whose prefixes are in the entries, the memory and the evictions of this one.',
+        }),
+      }),
+      {
+        description:
+          'The same by model. Models that share an engine share its cache: entries, memory and evictions are listed under the first of them.',
+      },
+    ),
   },
   {
     examples: [
@@ -52,6 +62,7 @@ export const CacheStatistics = Type.Object(
             memory_usage_mb: 412.5,
             entries: 96,
             evictions: 31,
+            shared_with: ['general-70b'],
           },
         ],
       },

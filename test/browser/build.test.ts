@@ -52,6 +52,12 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
       '3The line is not a valid JSON object. ',
     ]);
     await dialog().getByText('· not available').waitFor();
+    await dialog().getByRole('button', { name: 'Choose another file' }).click();
+    const unknown = writeLines('unknown.jsonl', [chatLine('a', 'Hi'), chatLine('b', 'Hi', { model: 'no-"such' })]);
+    await dialog().locator('input[type=file]').setInputFiles(unknown);
+    // A disabled button has a reason.
+    await dialog().getByRole('alert').getByText('models that this service does not have: no-"such').waitFor();
+    assert.equal(await dialog().getByText('All lines are valid.').count(), 0);
     assert.equal(await dialog().getByRole('button', { name: 'Create', exact: true }).isDisabled(), true);
     await inspect('batch-check');
     assert.deepEqual((await test.call<{ data: [] }>('GET', '/v1/files')).data, []);
@@ -146,7 +152,7 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await dialog().getByLabel('Tokens per minute').fill('700');
     await dialog().getByLabel('Budget (US$)').fill('');
     await dialog().getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Unlimited').waitFor();
+    await page.getByText('Unlimited', { exact: true }).waitFor();
     await page.getByText('700', { exact: true }).waitFor();
     await page.getByText('Jan 31, 2031').waitFor();
   });

@@ -29,16 +29,22 @@ export function BatchCheckReport({ file, check, knownModels }: BatchCheckReportP
         <Fact label={batches.estimatedTokens}>{format.number(check.promptTokens)}</Fact>
       </SimpleGrid>
       <ModelCounts check={check} knownModels={knownModels} />
-      <CheckResult check={check} />
+      <CheckResult check={check} knownModels={knownModels} />
       {check.defects.length > 0 && <DefectTable check={check} />}
     </Stack>
   );
 }
 
-function CheckResult({ check: { requests, defects, isComplete } }: { check: BatchCheck }) {
+function CheckResult({ check, knownModels }: Pick<BatchCheckReportProps, 'check' | 'knownModels'>) {
+  const { requests, defects, isComplete } = check;
   const { batches } = useMessages();
   const format = useFormat();
   if (requests === 0) return <Alert color="red" title={batches.noRequests} />;
+  const unknown = [...check.models.keys()].filter((model) => knownModels?.includes(model) === false);
+  if (defects.length === 0 && unknown.length > 0) {
+    const models = unknown.slice(0, MAX_SHOWN_MODELS).join(', ');
+    return <Alert color="red" role="alert" title={fill(batches.unknownModels, { models })} />;
+  }
   if (defects.length === 0) return <Alert color="teal" title={batches.valid} />;
   return (
     <Alert color="red" role="alert" title={fill(batches.invalid, { count: format.number(defects.length) })}>

@@ -10,7 +10,7 @@ import { useFormat } from '../components/format.ts';
 import { Page } from '../components/page.tsx';
 import { Stat } from '../components/stat.tsx';
 import { QueryError, UnfinishedQueries } from '../components/states.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
 import { CacheHistory } from './cache-history.tsx';
 
 type ModelStatistics =
@@ -45,6 +45,13 @@ export function CachePage() {
     );
   }
   const { hit_rate, cached_tokens_total, memory_usage_mb, entries } = stats.data;
+  const sharing = new Set(stats.data.models.flatMap(({ shared_with }) => shared_with));
+  /** A figure of the engine, which stands at the first of its models. */
+  const ofEngine = ({ model, shared_with }: ModelStatistics, figure: number) => {
+    if (sharing.has(model)) return '–';
+    const note = shared_with.length === 0 ? '' : ` (${fill(cache.sharedWith, { models: shared_with.join(', ') })})`;
+    return `${format.number(figure)}${note}`;
+  };
   const memory = (megabytes: number | null) => (megabytes === null ? '–' : format.bytes(megabytes * 1e6));
   return (
     <Page
@@ -87,8 +94,8 @@ export function CachePage() {
           number(cache.hits, (model) => format.number(model.hit_count)),
           number(cache.misses, (model) => format.number(model.miss_count)),
           number(cache.cachedTokens, (model) => format.number(model.cached_tokens_total)),
-          number(cache.entries, (model) => format.number(model.entries)),
-          number(cache.evictions, (model) => format.number(model.evictions)),
+          number(cache.entries, (model) => ofEngine(model, model.entries)),
+          number(cache.evictions, (model) => ofEngine(model, model.evictions)),
         ]}
       />
     </Page>

@@ -91,7 +91,12 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
   const format = useFormat();
   const { limits, budget } = apiKey;
   const timeOr = (seconds: number | null, absent: string) => (seconds === null ? absent : format.time(seconds));
-  const limit = (value: number | null | undefined) => (value == null ? keys.defaultLimit : format.number(value));
+  const limit = (name: keyof ApiKey['default_limits']) => {
+    const own = limits?.[name] ?? null;
+    const standard = apiKey.default_limits[name];
+    if (own !== null) return format.number(own);
+    return `${keys.defaultLimit}: ${standard === null ? keys.unlimited : format.number(standard)}`;
+  };
   const facts: [label: string, value: ReactNode][] = [
     [common.status, <KeyStatus key="status" apiKey={apiKey} />],
     [keys.key, <Code key="hint">…{apiKey.hint}</Code>],
@@ -99,9 +104,9 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
     [keys.lastUsed, timeOr(apiKey.last_used_at, common.never)],
     [keys.expiresAt, timeOr(apiKey.expires_at, common.never)],
     [keys.previousSecret, timeOr(apiKey.previous_secret_expires_at, common.none)],
-    [keys.limits.requests, limit(limits?.requests_per_minute)],
-    [keys.limits.tokens, limit(limits?.tokens_per_minute)],
-    [keys.limits.concurrent, limit(limits?.concurrent)],
+    [keys.limits.requests, limit('requests_per_minute')],
+    [keys.limits.tokens, limit('tokens_per_minute')],
+    [keys.limits.concurrent, limit('concurrent')],
     [
       keys.budget,
       budget === null ? keys.unlimited : `${format.money(budget.limit_micros)} · ${keys.periods[budget.period]}`,

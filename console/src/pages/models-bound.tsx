@@ -41,7 +41,11 @@ export function BoundModels({ search }: { search: string }) {
           { heading: common.name, cell: (model) => <Description model={model} /> },
           { heading: models.backend, cell: (model) => <Engine model={model} /> },
           { heading: models.context, cell: ({ context_length }) => format.number(context_length), isNumber: true },
-          { heading: models.price, cell: ({ pricing }) => <Price pricing={pricing} />, isNumber: true },
+          {
+            heading: models.price,
+            cell: ({ pricing, backend }) => (backend.engine === 'bundled' ? '–' : <Price pricing={pricing} />),
+            isNumber: true,
+          },
           { heading: models.chosenBy, cell: ({ chosen_by }) => models.origins[chosen_by] },
           { heading: common.actions, cell: (model) => <Actions model={model} onBind={() => setBinding(model)} /> },
         ]}
@@ -71,13 +75,12 @@ function Price({ pricing: { prompt, completion, unit } }: { pricing: Model['pric
 }
 
 function Engine({ model: { id, backend } }: { model: Model }) {
+  const { models } = useMessages();
   const engines = useEngines();
   const engine = engines.data?.data.find(({ models }) => models.includes(id));
   return (
     <Stack gap={4} align="flex-start">
-      <Text size="sm">
-        {backend.model} ({backend.engine})
-      </Text>
+      <Text size="sm">{backend.engine === 'bundled' ? models.bundled : `${backend.model} (${backend.engine})`}</Text>
       {engine !== undefined && <EngineState engine={engine} />}
     </Stack>
   );

@@ -7,7 +7,7 @@ import { Page } from '../components/page.tsx';
 import { PeriodSelect } from '../components/period-select.tsx';
 import { Stat } from '../components/stat.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../components/states.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
 import { OverviewCharts } from './overview-charts.tsx';
 import { EngineHealth } from './overview-engines.tsx';
 import { ModelFigures } from './overview-models.tsx';
@@ -96,7 +96,11 @@ function Stats({ summary: { total }, balanceMicros }: { summary: Summary; balanc
         detail={`${format.compact(total.prompt_tokens)} + ${format.compact(total.completion_tokens)}`}
       />
       <Stat label={usage.cost} value={format.money(total.cost_micros)} />
-      <Stat label={overview.errors} value={format.number(total.failed)} detail={format.percent(errorRate)} />
+      <Stat
+        label={overview.errors}
+        value={format.number(total.failed)}
+        detail={fill(overview.errorShare, { share: format.percent(errorRate) })}
+      />
       <Stat label={overview.firstToken} value={times(total.first_token_ms)} detail={overview.percentiles} />
       <Stat label={overview.latency} value={times(total.latency_ms)} detail={overview.percentiles} />
       <Stat label={overview.cacheRate} value={rate === null ? '–' : format.percent(rate)} />

@@ -45,7 +45,9 @@ function useFigures(turn: AnswerTurn): [string, string][] {
   const format = useFormat();
   const models = useQuery({ queryKey: ['models'], queryFn: () => body(api.GET('/v1/models')) });
   const { usage, firstTokenMs, totalMs, state, finishReason, cacheStatus, requestId, model } = turn;
-  const pricing = models.data?.data.find(({ id }) => id === model)?.pricing;
+  const served = models.data?.data.find(({ id }) => id === model);
+  // The list price is that of the model which the id stands for.
+  const pricing = served?.backend.engine === 'bundled' ? undefined : served?.pricing;
   const rate = tokensPerSecond(turn);
   const seconds = (ms: number) => `${format.number(Math.round(ms / 10) / 100)} s`;
   const figures: [string, string | null][] = [

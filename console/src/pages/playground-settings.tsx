@@ -11,16 +11,19 @@ import {
   Text,
   Textarea,
 } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { QueryError } from '../components/states.tsx';
-import { useMessages } from '../messages/index.tsx';
+import { fill, useMessages } from '../messages/index.tsx';
 import { EditorDialog } from './playground-editor.tsx';
 import type { PlaygroundMode, PlaygroundSettings } from './playground-request.ts';
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const MAX_STOP_TEXTS = 4;
+/** Pause after the last key before a search is sent. */
+const SEARCH_PAUSE_MS = 250;
 const EXAMPLE_TOOLS = [
   {
     type: 'function',
@@ -82,21 +85,26 @@ export function PlaygroundSettingsPanel({ settings, onChange, compare, onCompare
 function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) {
   const { playground } = useMessages();
   const models = useQuery({ queryKey: ['models'], queryFn: () => body(api.GET('/v1/models')) });
-  const bases = useQuery({
-    queryKey: ['kb-options'],
-    queryFn: () => body(api.GET('/v1/knowledge-bases', { params: { query: { limit: 100 } } })),
-  });
-  const ids = (models.data?.data ?? []).filter(({ capabilities }) => capabilities.chat_completion).map(({ id }) => id);
+  const bases = useKnowledgeBaseOptions(settings.knowledgeBases);
+  const served = (models.data?.data ?? []).filter(({ capabilities }) => capabilities.chat_completion);
+  const ids = served.map(({ id }) => id);
+  const bundled = new Set(served.flatMap(({ id, backend }) => (backend.engine === 'bundled' ? [id] : [])));
+  const options = (selected: string) =>
+    (ids.includes(selected) ? ids : [selected, ...ids]).map((id) => ({
+      value: id,
+      label: bundled.has(id) ? fill(playground.bundledModel, { model: id }) : id,
+    }));
   const other = ids.find((id) => id !== settings.model) ?? settings.model;
   return (
     <>
       <QueryError query={models} />
-      <QueryError query={bases} />
+      <QueryError query={bases.query} />
       <Select
         label={compare === null ? playground.model : playground.firstModel}
         allowDeselect={false}
         searchable
-        data={ids.includes(settings.model) ? ids : [settings.model, ...ids]}
+        data={options(settings.model)}
+        description={bundled.has(settings.model) ? playground.bundledHint : undefined}
         value={settings.model}
         onChange={(model) => model !== null && onChange({ model })}
       />
@@ -105,7 +113,7 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
           label={playground.secondModel}
           allowDeselect={false}
           searchable
-          data={ids.includes(compare) ? ids : [compare, ...ids]}
+          data={options(compare)}
           value={compare}
           onChange={onCompare}
         />
@@ -121,12 +129,41 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
         clearable
         searchable
         clearButtonProps={{ 'aria-label': playground.clearKnowledge }}
-        data={bases.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []}
+        data={bases.options}
+        // The server has searched already.
+        filter={({ options }) => options}
+        searchValue={bases.search}
+        onSearchChange={bases.setSearch}
         value={[...settings.knowledgeBases]}
         onChange={(knowledgeBases) => onChange({ knowledgeBases })}
       />
     </>
   );
+}
+
+/** Knowledge bases by name: the newest ones that match the search on the server, and the selected ones. */
+function useKnowledgeBaseOptions(selected: readonly string[]) {
+  const [search, setSearch] = useState('');
+  const [text] = useDebouncedValue(search.trim(), SEARCH_PAUSE_MS);
+  const query = useQuery({
+    queryKey: ['kb-options', text],
+    queryFn: () =>
+      body(
+        api.GET('/v1/knowledge-bases', {
+          params: { query: { limit: 100, order: 'desc', ...(text !== '' && { search: text }) } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+  const named = useQueries({
+    queries: selected.map((id) => ({
+      queryKey: ['knowledge-base', id],
+      queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: id } } })),
+    })),
+  });
+  const names = new Map(selected.map((id, index) => [id, named[index]?.data?.name ?? id]));
+  for (const { id, name } of query.data?.data ?? []) names.set(id, name);
+  return { query, search, setSearch, options: [...names].map(([value, label]) => ({ value, label })) };
 }
 
 type FieldsProps = Pick<SettingsProps, 'settings' | 'onChange'>;

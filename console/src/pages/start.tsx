@@ -14,7 +14,7 @@ export function StartPage() {
     { title: start.step2, text: start.step2Text, to: '/playground', action: start.openPlayground },
     {
       title: start.step3,
-      text: start.step3Text,
+      text: scopes.includes('keys') ? start.step3Text : start.step3AskText,
       to: '/keys',
       action: scopes.includes('keys') ? start.createKey : null,
     },

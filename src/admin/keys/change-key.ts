@@ -47,7 +47,7 @@ export async function updateKey(deps: ChangeKeyDeps, call: Call, id: string, bod
     return after;
   });
   deps.evictKeys(id);
-  return viewKey(updated, deps.now());
+  return viewKey(updated, deps);
 }
 
 /**
@@ -80,7 +80,7 @@ export async function rotateKey(
     return { ...row, ...changes };
   });
   deps.evictKeys(id);
-  return { ...viewKey(rotated, deps.now()), key: secret };
+  return { ...viewKey(rotated, deps), key: secret };
 }
 
 /** Revokes a key for good. May be called twice. Throws 404 `api_key_not_found`, and 403 when the key has scopes that the caller lacks. */
@@ -96,7 +96,7 @@ export async function revokeKey(deps: ChangeKeyDeps, call: Call, id: string): Pr
     return { ...row, ...changes };
   });
   deps.evictKeys(id);
-  return viewKey(revoked, deps.now());
+  return viewKey(revoked, deps);
 }
 
 function requireNotRevoked(row: ApiKeyRow): ApiKeyRow {

@@ -34,7 +34,7 @@ export async function createKey(
     const { row, secret } = await addKey(sql, { organizationId, ...properties });
     const changes = changedValues({}, keyProperties(row));
     await recordChange(sql, toActor(call), { action: 'api_key.created', organizationId, resourceId: row.id, changes });
-    return { ...viewKey(row, deps.now()), key: secret };
+    return { ...viewKey(row, deps), key: secret };
   });
 }
 

@@ -9,7 +9,7 @@ import type { KeysQuery } from './schema.ts';
 import { viewKey } from './view-key.ts';
 
 /** A page of keys: of one organization, or of all with the scope `admin`. Throws 404 `organization_not_found`. */
-export async function listKeys(deps: Pick<Deps, 'db' | 'now'>, caller: Caller, query: KeysQuery) {
+export async function listKeys(deps: Pick<Deps, 'db' | 'config' | 'now'>, caller: Caller, query: KeysQuery) {
   const bounds = pageBounds(query, 'apiKey');
   const { organization_id: requested } = query;
   if (requested !== undefined) {
@@ -22,7 +22,7 @@ export async function listKeys(deps: Pick<Deps, 'db' | 'now'>, caller: Caller, q
   const organizationId = requested ?? (caller.scopes.has('admin') ? null : caller.organizationId);
   const rows = await selectApiKeys(deps.db.sql, { organizationId, search: query.search, order: query.order }, bounds);
   return page(
-    rows.map((row) => viewKey(row, deps.now())),
+    rows.map((row) => viewKey(row, deps)),
     bounds.limit,
   );
 }

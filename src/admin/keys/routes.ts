@@ -48,8 +48,7 @@ export function keyRoutes(app: App, deps: AdminDeps): void {
   app.get(
     '/v1/admin/keys/:key_id',
     { schema: { summary: 'Get an API key', description: RIGHTS, tags, params, response: { 200: ApiKey } }, config },
-    async (request) =>
-      viewKey(await findManagedKey(deps.db.sql, toCall(request).caller, request.params.key_id), deps.now()),
+    async (request) => viewKey(await findManagedKey(deps.db.sql, toCall(request).caller, request.params.key_id), deps),
   );
   changeRoutes(app, deps);
 }

@@ -133,7 +133,7 @@ function viewOrganization(row: OrganizationRow): Organization {
     id: row.id,
     object: 'organization',
     name: row.name,
-    limits: viewLimits(row.limits),
+    limits: row.limits && viewLimits(row.limits),
     balance_micros: row.balanceMicros,
     created_at: toUnixSeconds(row.createdAt),
   };

@@ -29,6 +29,7 @@ export const batches: Messages['batches'] = {
   estimatedTokens: 'Prompt-Tokens (geschätzt)',
   unavailable: 'nicht verfügbar',
   valid: 'Alle Zeilen sind gültig.',
+  unknownModels: 'Die Datei nennt Modelle, die dieser Dienst nicht hat: {models}',
   invalid: '{count} Zeilen würden abgelehnt',
   stopped: 'Die Prüfung endete nach {count} fehlerhaften Zeilen.',
   noRequests: 'Die Datei enthält keine Anfragen.',

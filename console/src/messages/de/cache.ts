@@ -10,6 +10,7 @@ export const cache: Messages['cache'] = {
   cachedTokens: 'Tokens aus dem Cache',
   memory: 'Speicher',
   entries: 'Einträge',
+  sharedWith: 'gemeinsam mit {models}',
   evictions: 'Verdrängungen',
   reset: 'Zähler zurücksetzen',
 };

@@ -22,6 +22,7 @@ export const common: Messages['common'] = {
   requestId: 'Anfrage',
   denied: 'Ihre Rolle darf diese Seite nicht sehen.',
   unreachable: 'Der Dienst ist nicht erreichbar.',
+  loadsAgain: 'Die Seite öffnet sich, sobald der Dienst antwortet.',
   sessionEnded: 'Ihre Sitzung ist beendet.',
   signInAgain: 'Erneut anmelden',
   readOnly: 'Ihre Rolle darf nur lesen.',

@@ -7,6 +7,9 @@ export const playground: Messages['playground'] = {
   modeResponses: 'Responses',
   parameters: 'Parameter',
   model: 'Modell',
+  bundledModel: '{model} · mitgeliefertes Modell',
+  bundledHint:
+    'Diese Id beantwortet das kleine mitgelieferte Modell. Es zitiert Dokumente; binden Sie für alles andere ein richtiges Modell.',
   firstModel: 'Erstes Modell',
   secondModel: 'Zweites Modell',
   compare: 'Zwei Modelle vergleichen',

@@ -9,6 +9,8 @@ export const start: Messages['start'] = {
   step2Text: 'Der Playground antwortet aus Ihren Dokumenten und nennt die Quellen.',
   step3: 'Aus Ihrem Code nutzen',
   step3Text: 'Legen Sie einen API-Schlüssel an und richten Sie einen OpenAI-Client auf diesen Dienst.',
+  step3AskText:
+    'Bitten Sie einen Inhaber oder Administrator um einen API-Schlüssel und richten Sie einen OpenAI-Client auf diesen Dienst.',
   openKnowledgeBases: 'Wissensbasen öffnen',
   openPlayground: 'Playground öffnen',
   code: 'In Ihrem Code',

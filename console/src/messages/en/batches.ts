@@ -27,6 +27,7 @@ export const batches = {
   estimatedTokens: 'Prompt tokens (estimated)',
   unavailable: 'not available',
   valid: 'All lines are valid.',
+  unknownModels: 'The file names models that this service does not have: {models}',
   invalid: '{count} lines would be rejected',
   stopped: 'The check stopped at {count} lines with defects.',
   noRequests: 'The file has no requests.',

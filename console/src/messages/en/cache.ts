@@ -8,6 +8,7 @@ export const cache = {
   cachedTokens: 'Cached tokens',
   memory: 'Memory',
   entries: 'Entries',
+  sharedWith: 'shared with {models}',
   evictions: 'Evictions',
   reset: 'Reset counters',
 };

@@ -20,6 +20,7 @@ export const common = {
   requestId: 'Request',
   denied: 'Your role may not see this page.',
   unreachable: 'The service cannot be reached.',
+  loadsAgain: 'This page opens as soon as the service answers.',
   sessionEnded: 'Your session has ended.',
   signInAgain: 'Sign in again',
   readOnly: 'Your role may only read.',

@@ -5,6 +5,9 @@ export const playground = {
   modeResponses: 'Responses',
   parameters: 'Parameters',
   model: 'Model',
+  bundledModel: '{model} · bundled model',
+  bundledHint:
+    'This id is answered by the small model that ships with Quire. It quotes documents; bind a real model for everything else.',
   firstModel: 'First model',
   secondModel: 'Second model',
   compare: 'Compare two models',

@@ -7,6 +7,7 @@ export const start = {
   step2Text: 'The playground answers from your documents and cites them.',
   step3: 'Use it from your code',
   step3Text: 'Create an API key and point any OpenAI client at this service.',
+  step3AskText: 'Ask an owner or an administrator for an API key, and point any OpenAI client at this service.',
   openKnowledgeBases: 'Open knowledge bases',
   openPlayground: 'Open the playground',
   code: 'In your code',
