@@ -8,14 +8,13 @@ import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from './database.ts';
 
+export { until } from './deadline.ts';
+
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const SERVICE_READY = /^Quire is ready at (\S+)/m;
 const WORKER_READY = /^The Quire worker is ready/m;
 /** Guard for a hung start. Beside twenty other processes on two cores, a healthy start took more than 90 seconds. */
 const START_GUARD_MS = 240_000;
-/** Guard for waits: fails with a reason before the test runner (`run.js`) kills the file. */
-const WAIT_GUARD_MS = 60_000;
-const PAUSE_MS = 10;
 
 /** Bootstrap key of every service started here. */
 export const BOOTSTRAP_KEY = 'quire-sk-bootstrap-key-of-the-tests';
@@ -259,15 +258,4 @@ export async function metric(url: string, name: string): Promise<number> {
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
   if (line === undefined) throw new Error(`there is no metric ${name}`);
   return Number(line.slice(name.length));
-}
-
-/** Polls a condition until it holds. Throws after `WAIT_GUARD_MS` with the source of the condition. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const startedAt = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startedAt > WAIT_GUARD_MS) {
-      throw new Error(`this condition did not hold within ${WAIT_GUARD_MS / 1000} s: ${isSo}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-  }
 }

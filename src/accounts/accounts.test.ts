@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
+import { until } from '../../test/deadline.ts';
 import { assertError, useApi } from '../../test/harness.ts';
-import { until } from '../../test/spawned-service.ts';
 import { KEY_LIFETIMES, OVERLAP_SECONDS } from '../../test/support/awkward.ts';
 import { holdStatement } from '../../test/support/hold-statement.ts';
 import type { Database } from '../db/db.ts';

@@ -12,6 +12,7 @@ import {
 import { bundledEmbedder } from '../../test/embedder.ts';
 import { assertError, assertSchema, bindCatalogue, useApi } from '../../test/harness.ts';
 import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
+import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { MODERATION_CATEGORIES, type ModerationScores } from '../engines/moderation-engine.ts';
 import { engineUnavailable } from '../errors.ts';
@@ -81,7 +82,7 @@ describe('running batches', () => {
   });
 
   it('writes results in line order and releases the input file', async () => {
-    const ids = Array.from({ length: 40 }, (_, n) => `line-${n}`);
+    const ids = Array.from({ length: 40 }, (_, n) => `${AWKWARD_TEXTS[n % AWKWARD_TEXTS.length]}${n}`);
     const created = await createBatchOf(
       api,
       ids.map((id) => chatLine(id, `Hi ${id}`)),
@@ -100,18 +101,20 @@ describe('running batches', () => {
     assert.equal(await api.db.sql.$count(batchLines, eq(batchLines.batchId, batch.id)), 0);
   });
 
-  it('a body that its endpoint rejects goes to the error file with the same error', async () => {
+  it('a body that its endpoint rejects goes to the error file with the same error, whatever its custom_id', async () => {
     const body = { model: 'general-8b', messages: [{ role: 'nobody', content: 'Hi' }] };
-    const created = await createBatchOf(api, [chatLine('bad', '', body), chatLine('empty', '', { temperature: 9 })]);
+    const lines = AWKWARD_TEXTS.map((id) => chatLine(id, '', body));
+    const created = await createBatchOf(api, [...lines, chatLine('hot', '', { temperature: 9 })]);
     const batch = await waitForBatch(api, created.id);
     assert.deepEqual([batch.status, batch.output_file_id], ['completed', null]);
-    const { errors } = await assertEveryLineOnce(api, batch, ['bad', 'empty']);
+    const { errors } = await assertEveryLineOnce(api, batch, [...AWKWARD_TEXTS, 'hot']);
     const online = await api.send('POST', '/v1/chat/completions', { body });
     const { code, message } = online.json.error;
-    assert.deepEqual(errors[0].response.body, online.json);
-    assert.equal(errors[0].response.status_code, 400);
-    assert.deepEqual(errors[0].error, { code, message });
-    assert.equal(errors[1].response.body.error.param, 'temperature');
+    for (const { custom_id, response, error } of errors.slice(0, -1)) {
+      assert.deepEqual([response.status_code, response.body], [400, online.json], custom_id);
+      assert.deepEqual(error, { code, message });
+    }
+    assert.equal(errors.at(-1).response.body.error.param, 'temperature');
   });
 
   it('retries a line while its engine is unavailable, and bills the last attempt only', async () => {

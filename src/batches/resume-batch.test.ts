@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { before, beforeEach, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { assertEveryLineOnce, chatLine, createBatchOf } from '../../test/batches.ts';
+import { until, withDeadline } from '../../test/deadline.ts';
 import { assertError, useApi } from '../../test/harness.ts';
 import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
 import { usageRecords } from '../billing/tables.ts';
@@ -136,21 +137,34 @@ describe('a batch that is run again', () => {
     assert.equal((await get(id)).status, 'completed');
   });
 
-  it('ends at once when it is cancelled while lines wait for a retry', async () => {
-    const id = await create('a', 'b');
-    api.engine.play(() => {
-      throw engineUnavailable('not for a while', 60);
+  for (const { name, code } of [
+    { name: 'is cancelled', code: 'batch_cancelled' },
+    { name: 'expires', code: 'batch_expired' },
+    { name: 'is stopped with its process', code: null },
+  ]) {
+    it(`ends at once when it ${name} while lines wait for a retry`, async () => {
+      const id = await create('a', 'b');
+      let offsetMs = 0;
+      const stopping = new AbortController();
+      api.engine.play(() => {
+        throw engineUnavailable('not for a while', 60);
+      });
+      const running = run(id, { now: () => Date.now() + offsetMs }, stopping.signal);
+      await until(async () => api.engine.calls.length > 0);
+      if (code === 'batch_cancelled') await api.send('POST', `/v1/batches/${id}/cancel`);
+      if (code === 'batch_expired') offsetMs = 25 * 3_600_000;
+      if (code === null) stopping.abort(new Error('the process stops'));
+      const ended = withDeadline('the end of the run', running);
+      if (code === null) {
+        await assert.rejects(ended, /process stops/);
+        api.engine.play(() => stream(words('Done.')));
+        await run(id);
+      } else await ended;
+      const { output, errors } = await assertEveryLineOnce(api, await get(id), ['a', 'b']);
+      assert.equal(output.length, code === null ? 2 : 0);
+      for (const { error } of errors) assert.equal(error.code, code);
     });
-    const running = run(id);
-    while (api.engine.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.equal((await api.send('POST', `/v1/batches/${id}/cancel`)).json.status, 'cancelling');
-    await running;
-    const { errors } = await assertEveryLineOnce(api, await get(id), ['a', 'b']);
-    assert.deepEqual(
-      errors.map(({ error }) => error.code),
-      ['batch_cancelled', 'batch_cancelled'],
-    );
-  });
+  }
 
   it('shows the time of each phase', async () => {
     const id = await create('a');

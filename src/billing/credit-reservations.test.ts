@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { openTestDatabase } from '../../test/database.ts';
-import { until } from '../../test/spawned-service.ts';
+import { until } from '../../test/deadline.ts';
 import { SCARCE_CREDITS } from '../../test/support/awkward.ts';
 import { addKey } from '../accounts/add-key.ts';
 import { insertOrganization } from '../accounts/store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createDatabase, type TestDatabase } from '../../test/database.ts';
-import { until } from '../../test/spawned-service.ts';
+import { until } from '../../test/deadline.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { Database } from './db.ts';
 import { openPostgres } from './postgres.ts';

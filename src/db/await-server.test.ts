@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDatabase } from '../../test/database.ts';
+import { until } from '../../test/deadline.ts';
 import { startStartingPostgres } from '../../test/fixtures/starting-postgres.ts';
-import { until } from '../../test/spawned-service.ts';
 import { createLogger } from '../lib/logger.ts';
 import { openPostgres } from './postgres.ts';
 

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
+import { until } from '../../test/deadline.ts';
 import { BOUNDARY, encodeForm, type Part, sendForm, splitForm } from '../../test/forms.ts';
 import { type Answer, assertError, assertSchema, useApi } from '../../test/harness.ts';
-import { until } from '../../test/spawned-service.ts';
 import { File, MAX_UPLOAD_BYTES } from './schema.ts';
 import { files, orphanedBlobs } from './tables.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { until } from '../../test/deadline.ts';
 import { sendEvents, startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
 import { assertError, assertSchema, bindCatalogue, type TestApi, useApi } from '../../test/harness.ts';
 import { scriptedEngine, stream, untilAborted } from '../../test/scripted-engine.ts';
-import { until } from '../../test/spawned-service.ts';
 import type { GenerationEngine, GenerationEvent } from '../engines/engine.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import { engineUnavailable } from '../errors.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../../test/deadline.ts';
 import { chatRequest, collectGeneration } from '../../../test/engine-conformance.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import {
@@ -11,7 +12,6 @@ import {
   scripted,
 } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
-import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { leastLoaded } from './replicas.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
+import { until } from '../../../test/deadline.ts';
 import { type Handler, sendJson, startServer, startServerWithEngine } from '../../../test/fixtures/upstream-server.ts';
 import { moderationConformance } from '../../../test/moderation-conformance.ts';
-import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { Moderator } from '../bundled/moderation/moderator.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { until } from '../../../test/deadline.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import {
   type Handler,
@@ -10,7 +11,6 @@ import {
   startServerWithEngine,
 } from '../../../test/fixtures/upstream-server.ts';
 import { rerankConformance } from '../../../test/rerank-conformance.ts';
-import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { createUpstreamRerank } from './upstream-rerank.ts';
