@@ -25,8 +25,8 @@ b
 
 > quote
 `;
-/** Repeated, each of them makes a careless parser take quadratic time or nest without end. */
-const HOSTILE = [
+/** Repeated, each of them makes a careless parser take quadratic time or nest without end. An array: with a start before it. */
+const HOSTILE: (string | [start: string, repeated: string])[] = [
   '*a ',
   '**a ',
   '_a ',
@@ -44,9 +44,17 @@ const HOSTILE = [
   '~',
   '***a** ',
   '\t',
+  '``',
+  '*http://a*',
+  ['~', '`'],
+  [`${'['.repeat(900)}](`, ' '],
+  [`${'['.repeat(900)}](http://a`, ' '],
+  [`${'['.repeat(900)}](http://a`, 'b'],
+  ['http://', '!'],
+  ['|\n-', ' '],
 ];
-const HOSTILE_CHARACTERS = 50_000;
-/** A linear parser takes 0.1 s; quadratic time would be many seconds. */
+const HOSTILE_CHARACTERS = 100_000;
+/** A linear parser takes 0.2 s; quadratic time would be many seconds. */
 const HOSTILE_LIMIT_MS = 3_000;
 
 describe('Markdown of the playground', () => {
@@ -75,13 +83,45 @@ describe('Markdown of the playground', () => {
   });
 
   it('reads hostile text in linear time', () => {
-    for (const part of HOSTILE) {
-      const text = part.repeat(HOSTILE_CHARACTERS / part.length);
+    for (const hostile of HOSTILE) {
+      const [start, part] = typeof hostile === 'string' ? ['', hostile] : hostile;
+      const text = `${start}${part.repeat(HOSTILE_CHARACTERS / part.length)}x`;
       const startedAt = performance.now();
       splitBlocks(text);
       for (const line of parseBlocks(text).flatMap(linesOf)) parseInline([line]);
-      assert.ok(performance.now() - startedAt < HOSTILE_LIMIT_MS, JSON.stringify(part));
+      assert.ok(performance.now() - startedAt < HOSTILE_LIMIT_MS, JSON.stringify(part + start));
     }
+  });
+
+  it('reads a run of backticks that no equal run ends as text', () => {
+    const parse = (text: string) =>
+      parseInline([{ text, at: 0 }]).map((node) => [node.type, 'text' in node ? node.text : '']);
+    assert.deepEqual(parse('``a`b``'), [['code', 'a`b']]);
+    assert.deepEqual(parse('``a`b`'), [
+      ['text', '``'],
+      ['text', 'a'],
+      ['code', 'b'],
+    ]);
+    assert.deepEqual(parse('`a``'), [
+      ['text', '`'],
+      ['text', 'a'],
+      ['text', '``'],
+    ]);
+  });
+
+  it('ends links and addresses before punctuation and closing delimiters', () => {
+    const parse = (text: string) =>
+      JSON.stringify(parseInline([{ text, at: 0 }]), (key, value) => (key === 'at' ? undefined : value));
+    const link = (href: string, text = href) => ({ type: 'link', href, children: [{ type: 'text', text }] });
+    const cases: [text: string, ...nodes: object[]][] = [
+      ['*http://a.b/c?d=*', { type: 'emphasis', children: [link('http://a.b/c?d=')] }],
+      ['http://a.b!.*', link('http://a.b'), { type: 'text', text: '!.*' }],
+      ['http://...', { type: 'text', text: 'http://...' }],
+      ['[a](  <https://b.c/(d)>   "e" )f', link('https://b.c/(d)', 'a'), { type: 'text', text: 'f' }],
+      ['[a]( )', { type: 'text', text: '[a]( )' }],
+      ['[x[a](http://b)', link('http://b', 'x[a')],
+    ];
+    for (const [text, ...nodes] of cases) assert.equal(parse(text), JSON.stringify(nodes), text);
   });
 
   it('accepts only addresses of the web', () => {

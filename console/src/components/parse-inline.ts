@@ -5,8 +5,17 @@ const MAX_DEPTH = 8;
 const MAX_LABEL_CHARACTERS = 1_000;
 const PUNCTUATION = /[!-/:-@[-`{-~]/;
 const URL_START = /https?:\/\//y;
-const URL_TEXT = /https?:\/\/[^\s<>"'`\])}]+/y;
-const LINK_TARGET = /\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/y;
+const URL_TEXT = /^https?:\/\/[^\s<>"'`\])}]+/;
+// Every part begins with another character than the part before can end with: otherwise a failed match takes quadratic time.
+const LINK_TARGET = /\(\s*(?!\s)<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/y;
+
+/** Punctuation that ends a sentence or emphasis rather than a URL. */
+const TRAILING = '.,;:!?*_~';
+
+interface LinkTarget {
+  href: string;
+  end: number;
+}
 
 /** Whether a link may lead there: other schemes can run scripts or open programs. */
 export const isWebAddress = (url: string): boolean => /^https?:\/\/[^\s]+$/i.test(url);
@@ -20,11 +29,13 @@ export function parseInline(lines: readonly SourceLine[]): Inline[] {
   });
 }
 
-/** Parses one line. Remembers which delimiters have no end, so that each is searched for once. */
+/** Parses one line. Remembers which delimiters have no end, and link targets, so that each is searched for once. */
 class InlineParser {
   readonly #text: string;
   readonly #at: number;
   readonly #unclosed = new Map<string, number>();
+  /** By the offset of the parenthesis. */
+  readonly #targets = new Map<number, LinkTarget | null>();
 
   constructor(text: string, at: number) {
     this.#text = text;
@@ -88,7 +99,8 @@ class InlineParser {
       to,
       (at) => this.#text[at + fence.length] !== '`' && this.#text[at - 1] !== '`',
     );
-    if (end === -1) return null;
+    // The whole run is text: none of its ends is the start of code.
+    if (end === -1) return { node: { type: 'text', text: fence, at: this.#at + index }, end: content };
     return {
       node: { type: 'code', text: this.#text.slice(content, end), at: this.#at + content },
       end: end + fence.length,
@@ -118,22 +130,30 @@ class InlineParser {
     const label = this.#text.slice(index + 1, Math.min(to, index + MAX_LABEL_CHARACTERS)).indexOf('](');
     if (label === -1) return null;
     const close = index + 1 + label;
-    LINK_TARGET.lastIndex = close + 1;
-    const target = LINK_TARGET.exec(this.#text);
-    const href = target?.[1] ?? '';
-    if (target === null || LINK_TARGET.lastIndex > to || !isWebAddress(href)) return null;
+    const target = this.#target(close + 1);
+    if (target === null || target.end > to || depth >= MAX_DEPTH) return null;
     const children = this.parse(index + 1, close, MAX_DEPTH);
-    return depth < MAX_DEPTH ? { node: { type: 'link', href, children }, end: LINK_TARGET.lastIndex } : null;
+    return { node: { type: 'link', href: target.href, children }, end: target.end };
+  }
+
+  #target(at: number): LinkTarget | null {
+    const known = this.#targets.get(at);
+    if (known !== undefined) return known;
+    LINK_TARGET.lastIndex = at;
+    const href = LINK_TARGET.exec(this.#text)?.[1] ?? '';
+    const target = isWebAddress(href) ? { href, end: LINK_TARGET.lastIndex } : null;
+    this.#targets.set(at, target);
+    return target;
   }
 
   #address(index: number, to: number): { node: Inline; end: number } | null {
     URL_START.lastIndex = index;
     if (/\w/.test(this.#text[index - 1] ?? ' ') || !URL_START.test(this.#text)) return null;
-    URL_TEXT.lastIndex = index;
-    const href = URL_TEXT.exec(this.#text)?.[0]
-      .slice(0, to - index)
-      .replace(/[.,;:!?*_~]+$/, '');
-    if (href === undefined || !isWebAddress(href)) return null;
+    const found = URL_TEXT.exec(this.#text.slice(index, to))?.[0] ?? '';
+    let length = found.length;
+    while (TRAILING.includes(found[length - 1] ?? ' ')) length -= 1;
+    const href = found.slice(0, length);
+    if (!isWebAddress(href)) return null;
     const text: Inline = { type: 'text', text: href, at: this.#at + index };
     return { node: { type: 'link', href, children: [text] }, end: index + href.length };
   }
