@@ -44,6 +44,24 @@ export async function checkFairQueue(request: (scope: string, signal: AbortSigna
   }
 }
 
+/** Requests of one organization in `checkFairTurns`, and how many of them may end before that of another one. */
+const FLOOD_REQUESTS = 64;
+const MAX_SERVED_BEFORE = 12;
+
+/**
+ * Floods an engine with requests of one organization, and checks that one of another organization ends after few of them. `request` sends
+ * one that takes some milliseconds.
+ */
+export async function checkFairTurns(request: (scope: string) => Promise<unknown>): Promise<void> {
+  const served: string[] = [];
+  const send = (scope: string) => request(scope).then(() => served.push(scope));
+  const flood = Array.from({ length: FLOOD_REQUESTS }, () => send('large'));
+  await send('small');
+  const before = served.indexOf('small');
+  assert.ok(before <= MAX_SERVED_BEFORE, `${before} of ${FLOOD_REQUESTS} requests were served before`);
+  await Promise.all(flood);
+}
+
 function assertBusy(error: unknown): void {
   assert.ok(error instanceof ApiError, String(error));
   assert.deepEqual([error.status, error.code, (error.retryAfterSeconds ?? 0) >= 1], [503, 'engine_unavailable', true]);

@@ -36,7 +36,9 @@ export async function embedTexts(
   await admission.requireCredits(deps, () => textBounds(texts));
   const input = await screenInput(deps, admission, embedding, texts);
   const { vectors, tokens } = await embed(deps, admission, input, signal);
-  return { model: admission.model.id, vectors, tokens, encoding: encoding ?? 'float', notice: input.notice };
+  const { organizationId } = call.caller;
+  const { notice } = input;
+  return { organizationId, model: admission.model.id, vectors, tokens, encoding: encoding ?? 'float', notice };
 }
 
 /**

@@ -179,7 +179,14 @@ describe('POST /v1/embeddings', () => {
 describe('serialization of many vectors', () => {
   it('equals the unsliced response and yields to the event loop', async () => {
     const vectors = Array.from({ length: 600 }, (_, i) => new Float32Array(1024).fill(Math.fround(1 / (i + 3))));
-    const embedded = { model: MODEL, vectors, tokens: 600, encoding: 'float', notice: null } as const;
+    const embedded = {
+      organizationId: 'a',
+      model: MODEL,
+      vectors,
+      tokens: 600,
+      encoding: 'float',
+      notice: null,
+    } as const;
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     const pieces: string[] = [];

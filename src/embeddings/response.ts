@@ -1,11 +1,12 @@
 import { endianness } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { viewNotices } from '../inference/moderation-notice.ts';
 import type { ModerationNotice } from '../lib/screen.ts';
+import { TimeSlice } from '../lib/time-slices.ts';
 import type { Embedding, EmbeddingsResponse } from './schema.ts';
 
 /** Vectors of the texts of one request, in order, with their encoding in the response. */
 export interface EmbeddedTexts {
+  organizationId: string;
   model: string;
   /** 1024 floats each, L2-normalized. */
   vectors: readonly Float32Array[];
@@ -15,26 +16,22 @@ export interface EmbeddedTexts {
   notice: ModerationNotice | null;
 }
 
-/** Time slice of serialization before it yields to the event loop. Thousands of vectors take a second. */
-const TIME_SLICE_MS = 10;
-
 /** Returns the response as one object, for few vectors. */
 export function embeddingsResponse(embedded: EmbeddedTexts): EmbeddingsResponse {
   const data = embedded.vectors.map((vector, index) => toEmbedding(vector, index, embedded.encoding));
   return { object: 'list', data, ...modelAndUsage(embedded) };
 }
 
-/** Yields the same response as JSON fragments, yielding to the event loop between them, for many vectors. */
+/** Yields the same response as JSON fragments, each made in a time slice: thousands of vectors take a second. */
 export async function* streamEmbeddingsResponse(embedded: EmbeddedTexts): AsyncGenerator<string, void, undefined> {
   let fragment = '{"object":"list","data":[';
-  let startMs = performance.now();
+  const slice = new TimeSlice(embedded.organizationId);
   for (const [index, vector] of embedded.vectors.entries()) {
     fragment += `${index === 0 ? '' : ','}${JSON.stringify(toEmbedding(vector, index, embedded.encoding))}`;
-    if (performance.now() - startMs < TIME_SLICE_MS) continue;
+    if (!slice.isOver) continue;
     yield fragment;
     fragment = '';
-    await nextTurn();
-    startMs = performance.now();
+    await slice.next();
   }
   yield `${fragment}],${JSON.stringify(modelAndUsage(embedded)).slice(1)}`;
 }

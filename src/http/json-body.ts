@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 import type { FastifyRequest, RequestPayload } from 'fastify';
 import { invalidJson, requestTooLarge, unsupportedContentEncoding } from '../errors.ts';
 import { clientNetwork } from '../lib/client-network.ts';
+import { nextSlice } from '../lib/time-slices.ts';
 import type { App } from './app.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { guardBody } from './body-guard.ts';
@@ -33,7 +33,7 @@ export interface BodyBounds {
 
 /**
  * Installs the parser of `application/json`. Bounds each body in bytes, values, member names and depth, and all bodies in flight
- * by `budget` or `publicBodies`. Large bodies are decoded while they arrive; parsing and checking run in separate event-loop turns.
+ * by `budget` or `publicBodies`. Large bodies are decoded while they arrive; parsing and checking run in time slices.
  */
 export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: BodyBounds): void {
   app.decorateRequest('bodyReservation', null);
@@ -61,7 +61,7 @@ export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: B
       reservation.grow(bytes.added);
     });
     reservation.arrived?.();
-    return parseText(text);
+    return parseText(text, request.caller?.organizationId ?? '');
   });
 }
 
@@ -146,15 +146,16 @@ function decode(decoder: TextDecoder, bytes?: Buffer): string {
   }
 }
 
-/** For 64 MiB, joining, parsing and checking take up to 90 ms each, so each runs in its own event-loop turn. */
-async function parseText({ parts, isLarge }: BodyText): Promise<unknown> {
+/** For 64 MiB, joining, parsing and checking take up to 90 ms each, so each runs in a time slice of its own. */
+async function parseText({ parts, isLarge }: BodyText, organizationId: string): Promise<unknown> {
+  if (isLarge) await nextSlice(organizationId);
   const text = parts.length === 1 ? (parts[0] ?? '') : parts.join('');
   if (text === '') throw invalidJson('it is empty');
-  if (isLarge) await nextTurn();
+  if (isLarge) await nextSlice(organizationId);
   const body = parseJson(text);
-  if (isLarge) await nextTurn();
+  if (isLarge) await nextSlice(organizationId);
   guardBody(body);
-  if (isLarge) await nextTurn();
+  if (isLarge) await nextSlice(organizationId);
   return body;
 }
 

@@ -61,6 +61,15 @@ describe('FairSemaphore', () => {
     assert.deepEqual(entered, ['a1', 'a2', 'a3', 'b1', 'b2']);
   });
 
+  it('gives the only permit to each group in turn', GUARD, async () => {
+    const { entered, come, end } = atGate(new FairSemaphore({ total: 1, perGroup: 1 }));
+    for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
+    for (const name of ['b1', 'c1']) void come(name, name.charAt(0));
+    await settled();
+    for (const name of ['a1', 'a2', 'b1', 'c1']) await end(name);
+    assert.deepEqual(entered, ['a1', 'a2', 'b1', 'c1', 'a3']);
+  });
+
   it('removes aborted waiters, and releases the permit after an error', GUARD, async () => {
     const gate = new FairSemaphore({ total: 1, perGroup: 1 });
     const { entered, come, end } = atGate(gate);

@@ -1,3 +1,5 @@
+import { FairQueue } from './fair-queue.ts';
+
 /** Limits of a `FairSemaphore`. */
 export interface SemaphoreLimits {
   total: number;
@@ -5,19 +7,15 @@ export interface SemaphoreLimits {
   perGroup: number;
 }
 
-interface Waiter {
-  group: string;
-  enter: () => void;
-}
-
 /**
- * A semaphore that shares its permits among groups: the next permit goes to the waiting group with the fewest permits, first come
- * first served within a group.
+ * A semaphore that shares its permits among groups: the next permit goes to the waiting group with the fewest permits, among equals in
+ * turn.
  */
 export class FairSemaphore {
   readonly #limits: SemaphoreLimits;
   readonly #permits = new Map<string, number>();
-  #waiters: Waiter[] = [];
+  #held = 0;
+  readonly #waiters = new FairQueue<{ group: string; enter: () => void }>();
 
   constructor(limits: SemaphoreLimits) {
     this.#limits = limits;
@@ -32,6 +30,7 @@ export class FairSemaphore {
       const remaining = this.#permitsOf(group) - 1;
       if (remaining === 0) this.#permits.delete(group);
       else this.#permits.set(group, remaining);
+      this.#held -= 1;
       this.#grant();
     }
   }
@@ -39,33 +38,27 @@ export class FairSemaphore {
   async #acquire(group: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiter = { group, enter: resolve };
+    const waiting = { group, enter: resolve };
     const onAbort = () => {
-      this.#waiters = this.#waiters.filter((other) => other !== waiting);
+      this.#waiters.delete(group, waiting);
       reject(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    this.#waiters.push(waiting);
+    this.#waiters.add(group, waiting);
     this.#grant();
     await promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
   #grant(): void {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const waiter = next;
-      this.#waiters = this.#waiters.filter((other) => other !== waiter);
-      this.#permits.set(waiter.group, this.#permitsOf(waiter.group) + 1);
-      waiter.enter();
+    const { total, perGroup } = this.#limits;
+    const rank = (group: string) => (this.#permitsOf(group) < perGroup ? this.#permitsOf(group) : null);
+    while (this.#held < total) {
+      const next = this.#waiters.take(rank);
+      if (next === undefined) return;
+      this.#permits.set(next.group, this.#permitsOf(next.group) + 1);
+      this.#held += 1;
+      next.enter();
     }
-  }
-
-  /** The waiter that gets the next permit; undefined if none is free. */
-  #next(): Waiter | undefined {
-    const held = [...this.#permits.values()].reduce((sum, count) => sum + count, 0);
-    if (held >= this.#limits.total) return undefined;
-    const allowed = this.#waiters.filter(({ group }) => this.#permitsOf(group) < this.#limits.perGroup);
-    const fewest = Math.min(...allowed.map(({ group }) => this.#permitsOf(group)));
-    return allowed.find(({ group }) => this.#permitsOf(group) === fewest);
   }
 
   #permitsOf(group: string): number {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until, useService } from '../spawned-service.ts';
+import { createOrganization } from './organization-flood.ts';
 
 /** More requests than the engine's queue of 1,024 holds. */
 const FLOOD = 1_150;
@@ -14,14 +15,6 @@ const LONG_COMPLETION_PROMPT = { n: 16, max_tokens: 1_000, temperature: 2 };
 const SHORT_ANSWER = { max_tokens: 4 };
 
 const service = useService();
-
-async function createKey(organization: string): Promise<string> {
-  const created = await service.quire('orgs', 'create', organization, '--json');
-  assert.equal(created.code, 0, created.stderr);
-  const key = await service.quire('keys', 'create', '--org', organization, '--json');
-  assert.equal(key.code, 0, key.stderr);
-  return (JSON.parse(key.stdout) as { key: string }).key;
-}
 
 /** Statuses of the responses so far. */
 function send(key: string, count: number, answer: object, signal: AbortSignal) {
@@ -54,7 +47,11 @@ const count = (statuses: readonly number[], status: number): number => statuses.
 
 describe('a queue that one organization fills', () => {
   it('serves other organizations, and rejects the flood first', async (t) => {
-    const [flooding, large, idle] = [await createKey('flooding'), await createKey('large'), await createKey('idle')];
+    const [flooding, large, idle] = [
+      await createOrganization(service, 'flooding'),
+      await createOrganization(service, 'large'),
+      await createOrganization(service, 'idle'),
+    ];
     const stop = new AbortController();
     const flood = send(flooding, FLOOD, LONG_COMPLETION_PROMPT, stop.signal);
     await until(() => flood.statuses.length > 0);

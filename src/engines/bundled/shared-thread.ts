@@ -1,4 +1,5 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import { FairAdmission } from '../fair-admission.ts';
 import { ModelThread, type ModelThreadOptions } from './model-thread.ts';
 
@@ -25,6 +26,10 @@ export interface SharedThreadOptions extends ModelThreadOptions {
 
 /** A call in the queue. */
 interface QueuedWork<Portion, Result> {
+  /** The organization. */
+  scope: string;
+  /** The caller has left, or the call has failed. */
+  isOver: boolean;
   portion(): Portion;
   /** Returns whether the call is complete. */
   take(result: Result): boolean;
@@ -32,13 +37,13 @@ interface QueuedWork<Portion, Result> {
 }
 
 /**
- * A worker thread with a model that concurrent calls share round-robin, one portion at a time, so that short calls do not
- * wait for long ones. Starts with the first call or `load`.
+ * A worker thread with a model that organizations share round-robin, and the calls of each organization, one portion at a time. A short
+ * call waits for one portion of each other organization, and for one of each other call of its own. Starts with the first call or `load`.
  */
 export class SharedThread<Portion, Result, Loaded> {
   readonly #options: SharedThreadOptions;
   readonly #thread: ModelThread<Portion, Result, Loaded>;
-  readonly #queue = new Set<QueuedWork<Portion, Result>>();
+  readonly #queue = new FairQueue<QueuedWork<Portion, Result>>();
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, RETRY_AFTER_SECONDS));
   #isRunning = false;
   #closed: ApiError | null = null;
@@ -71,7 +76,8 @@ export class SharedThread<Portion, Result, Loaded> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const end = (reason: unknown) => {
-      this.#queue.delete(work);
+      work.isOver = true;
+      this.#queue.delete(scope, work);
       reject(reason);
     };
     const queuedAt = performance.now();
@@ -85,6 +91,8 @@ export class SharedThread<Portion, Result, Loaded> {
       evict: end,
     });
     const work: QueuedWork<Portion, Result> = {
+      scope,
+      isOver: false,
       portion: () => {
         ticket.markStarted();
         queueMs ??= performance.now() - queuedAt;
@@ -95,11 +103,11 @@ export class SharedThread<Portion, Result, Loaded> {
         if (outcome !== null) resolve(outcome);
         return outcome !== null;
       },
-      fail: reject,
+      fail: end,
     };
     const abort = () => end(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    this.#queue.add(work);
+    this.#queue.add(scope, work);
     void this.#runPortions();
     try {
       return { ...(await promise), queueMs: queueMs ?? 0 };
@@ -118,22 +126,20 @@ export class SharedThread<Portion, Result, Loaded> {
   /** Terminates the thread. Queued and later calls reject with 503. May be called twice. */
   async close(): Promise<void> {
     this.#closed ??= engineUnavailable('The service is shutting down.', 1);
-    for (const work of this.#queue) work.fail(this.#closed);
-    this.#queue.clear();
+    for (const work of this.#queue.clear()) work.fail(this.#closed);
     await this.#thread.close(this.#closed);
   }
 
-  /** Runs portions until the queue is empty. A call with more portions goes to the end of the queue. */
+  /** Runs portions until the queue is empty. A call with more portions goes to the end of its organization's queue. */
   async #runPortions(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    for (let [next] = this.#queue; next && !this.#closed; [next] = this.#queue) {
+    for (let next = this.#queue.take(); next !== undefined; next = this.#queue.take()) {
       try {
+        if (this.#closed) throw this.#closed;
         const result = await this.#thread.run(next.portion());
-        const isWanted = this.#queue.delete(next);
-        if (isWanted && !next.take(result)) this.#queue.add(next);
+        if (!next.isOver && !next.take(result)) this.#queue.add(next.scope, next);
       } catch (error) {
-        this.#queue.delete(next);
         next.fail(this.#closed ?? engineUnavailable(`The ${this.#options.name} model failed to answer.`, 1, error));
       }
     }

@@ -168,7 +168,7 @@ function lastBytes(text: string, bytes: number): string {
 
 /** Binds the ranker to an organization, among which its queue is shared fairly. */
 function rankerFor(ranker: AnswerRanker, scope: string): AnswerRanker {
-  return { rerank: (request, signal) => ranker.rerank({ ...request, scope }, signal) };
+  return { scope, rerank: (request, signal) => ranker.rerank({ ...request, scope }, signal) };
 }
 
 /** Whether the completion may contain tool calls. */

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { TimeSlice } from '../../../lib/time-slices.ts';
 import { filterCandidates, type TermCandidate } from './filter-candidates.ts';
 import type { Passage } from './passage-formats.ts';
 import { type Section, splitSections } from './sections.ts';
@@ -10,8 +10,6 @@ import { splitUnits } from './text-units.ts';
 const MAX_QUESTION_CHARACTERS = 1_000;
 /** Units that are reranked for each wording of the question: ten chunks of 512 tokens have about 200. */
 const MAX_UNITS = 256;
-/** Time slice between yields to the event loop. */
-const TIME_SLICE_MS = 5;
 
 /** A section with its relevance to a question. Scores are the highest over the wordings of the question, 0 to 1. */
 export interface ScoredSection extends Section, TermCandidate {
@@ -33,7 +31,7 @@ export async function scoreSections(
   ranker: AnswerRanker,
   signal: AbortSignal,
 ): Promise<ScoredSection[]> {
-  const all = await readSections(passages, signal);
+  const all = await readSections(passages, ranker, signal);
   const asked = question.slice(-MAX_QUESTION_CHARACTERS);
   const wordings = [...new Set([asked, joinWords(asked, all)])];
   const terms = [...new Set(wordings.flatMap(extractTerms))];
@@ -73,14 +71,17 @@ async function scoreTexts(
 
 type TermSection = Section & TermCandidate;
 
-async function readSections(passages: readonly Passage[], signal: AbortSignal): Promise<TermSection[]> {
+async function readSections(
+  passages: readonly Passage[],
+  { scope = '' }: AnswerRanker,
+  signal: AbortSignal,
+): Promise<TermSection[]> {
   const sections: TermSection[] = [];
-  let sliceEnd = performance.now() + TIME_SLICE_MS;
+  const slice = new TimeSlice(scope);
   for (const section of splitSections(passages)) {
-    if (performance.now() > sliceEnd) {
-      await yieldToEventLoop();
+    if (slice.isOver) {
+      await slice.next();
       signal.throwIfAborted();
-      sliceEnd = performance.now() + TIME_SLICE_MS;
     }
     sections.push({ ...section, terms: new Set(extractTerms(`${section.heading} ${section.text}`)) });
   }

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { TimeSlice } from '../../../lib/time-slices.ts';
 import type { PromptDocument } from '../../engine.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
 import { thresholdsFor } from './answer-thresholds.ts';
@@ -21,8 +21,6 @@ const MAX_OTHERS = 3;
 const MAX_SHOWN_BYTES = 1_400;
 /** Characters of a question that are read, from its end. */
 const MAX_QUESTION_CHARACTERS = 1_000;
-/** Time slice between yields to the event loop. */
-const TIME_SLICE_MS = 5;
 
 /**
  * Logistic regression on the logits of three rerank scores: the unit alone, behind the unit before it, and its window.
@@ -31,8 +29,8 @@ const TIME_SLICE_MS = 5;
 const LOGIT_WEIGHTS = { alone: 0.9, withPrevious: 0.51, window: 0.35, constant: 2.65 } as const;
 const MAX_LOGIT = 8;
 
-/** Ranks the units. Rejects with the signal's reason when it aborts. */
-export type AnswerRanker = Pick<RerankEngine, 'rerank'>;
+/** Ranks the units. Rejects with the signal's reason when it aborts. `scope`: the organization. */
+export type AnswerRanker = Pick<RerankEngine, 'rerank'> & { readonly scope?: string };
 
 /** Documents for the prompt and the text that answers the question. */
 export interface SelectedAnswer {
@@ -63,7 +61,7 @@ export async function selectAnswer(
   signal: AbortSignal,
 ): Promise<SelectedAnswer> {
   const query = question.slice(-MAX_QUESTION_CHARACTERS);
-  const candidates = filterCandidates(await readCandidates(passages, signal), extractTerms(query));
+  const candidates = filterCandidates(await readCandidates(passages, ranker, signal), extractTerms(query));
   signal.throwIfAborted();
   const relevance = await scoreCandidates(candidates, query, ranker, signal);
   const ranked = candidates
@@ -75,17 +73,20 @@ export async function selectAnswer(
   return { shown: createDocuments(answer, texts), answer };
 }
 
-async function readCandidates(passages: readonly Passage[], signal: AbortSignal): Promise<Candidate[]> {
+async function readCandidates(
+  passages: readonly Passage[],
+  { scope = '' }: AnswerRanker,
+  signal: AbortSignal,
+): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
-  let sliceEnd = performance.now() + TIME_SLICE_MS;
+  const slice = new TimeSlice(scope);
   for (const { title, text } of passages) {
     const headings = new Set(title?.split(TITLE_SEPARATOR));
     const units = [...splitUnits(text)].filter((unit) => !headings.has(unit.text));
     for (const [index, unit] of units.entries()) {
-      if (performance.now() > sliceEnd) {
-        await yieldToEventLoop();
+      if (slice.isOver) {
+        await slice.next();
         signal.throwIfAborted();
-        sliceEnd = performance.now() + TIME_SLICE_MS;
       }
       // Windows start at fixed positions, so that neighbours share them and each is reranked once.
       const start = units.length <= WINDOW_UNITS ? 0 : Math.floor(index / WINDOW_STEP) * WINDOW_STEP;

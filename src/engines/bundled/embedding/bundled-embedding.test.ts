@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { embeddingConformance, embeddingRequest } from '../../../../test/embedding-conformance.ts';
 import { watchEventLoop } from '../../../../test/event-loop.ts';
-import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
+import { checkFairQueue, checkFairTurns, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { ApiError } from '../../../errors.ts';
 import type { EmbeddingEngine } from '../../embedding-engine.ts';
 import { createBundledEmbedding } from './bundled-embedding.ts';
@@ -99,6 +99,12 @@ describe('the bundled embedding engine', () => {
       engine.embed({ ...embeddingRequest(Array(2048).fill(LONG)), scope }, signal),
     );
     await checkFairQueue((scope, signal) => engine.countTokens(Array(2048).fill(LONG), signal, scope));
+  });
+
+  it('serves another organization after few calls of one that floods it', async () => {
+    const engine = start();
+    const texts = Array<string>(8).fill('a word '.repeat(600));
+    await checkFairTurns((scope) => engine.embed({ ...embeddingRequest(texts), scope }, never));
   });
 
   it('503 when the worker exits; it restarts for the next call', async () => {

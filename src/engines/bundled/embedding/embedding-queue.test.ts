@@ -5,11 +5,12 @@ import { EmbeddingQueue, type EmbeddingStep, QueuedEmbedding } from './embedding
 const LONG = 'x'.repeat(8_000);
 const tooLong = (index: number) => new RangeError(`text ${index}`);
 
+const embedding = (texts: readonly string[], scope = 'a') =>
+  new QueuedEmbedding({ texts, limit: 10, withVectors: true, scope }, tooLong);
+
 function queueOf(...calls: (readonly string[])[]) {
   const queue = new EmbeddingQueue();
-  const queued = calls.map(
-    (texts) => new QueuedEmbedding({ texts, limit: 10, withVectors: true, scope: 'a' }, tooLong),
-  );
+  const queued = calls.map((texts) => embedding(texts));
   for (const call of queued) queue.add(call);
   return { queue, queued };
 }
@@ -39,9 +40,18 @@ describe('EmbeddingQueue', () => {
     const { queue } = queueOf(Array(2048).fill(LONG));
     const first = queue.takeStep();
     assert.ok((first?.portions[0]?.texts.length ?? 0) <= 4);
-    const short = new QueuedEmbedding({ texts: ['a'], limit: 10, withVectors: true, scope: 'a' }, tooLong);
+    const short = embedding(['a']);
     queue.add(short);
     assert.ok(queue.takeStep()?.calls.includes(short));
+  });
+
+  it('serves another organization in the next step, however many calls one has', () => {
+    const { queue } = queueOf(...Array(700).fill(Array(2048).fill(LONG)));
+    queue.takeStep();
+    const other = embedding(['a', 'b'], 'b');
+    queue.add(other);
+    const step = queue.takeStep();
+    assert.deepEqual(step?.portions[step.calls.indexOf(other)]?.texts, ['a', 'b']);
   });
 
   it('alternates between calls of long texts', () => {

@@ -1,3 +1,4 @@
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import { EMBEDDING_DIMENSIONS } from '../../embedding-engine.ts';
 import type { EmbeddingPortion, EmbeddingPortionResult } from './worker.ts';
 
@@ -47,6 +48,11 @@ export class QueuedEmbedding {
     this.#task = task;
     this.#createLimitError = createLimitError;
     this.characters = task.texts.reduce((sum, text) => sum + text.length, 0);
+  }
+
+  /** The organization. */
+  get scope(): string {
+    return this.#task.scope;
   }
 
   /** Texts that are still to come. */
@@ -99,43 +105,40 @@ export interface EmbeddingStep {
   portions: EmbeddingPortion[];
 }
 
-/** Round-robin queue of tasks. Unbounded: callers pass admission first. */
+/** Queue of tasks, whose organizations take turns. Unbounded: callers pass admission first. */
 export class EmbeddingQueue {
-  readonly #tasks = new Set<QueuedEmbedding>();
+  readonly #tasks = new FairQueue<QueuedEmbedding>();
 
   add(call: QueuedEmbedding): void {
-    this.#tasks.add(call);
+    this.#tasks.add(call.scope, call);
   }
 
   /** Removes a task whose caller has left. */
   remove(call: QueuedEmbedding): void {
-    this.#tasks.delete(call);
+    this.#tasks.delete(call.scope, call);
   }
 
   /**
-   * Takes the next step; null when the queue is empty. Tasks contribute one text in turn, so that short tasks do not wait
-   * for long ones. Tasks with more texts go to the end of the queue.
+   * Takes the next step; null when the queue is empty. Organizations contribute one text in turn, and so do the tasks of each, so that
+   * short tasks do not wait for long ones.
    */
   takeStep(): EmbeddingStep | null {
     const portions = new Map<QueuedEmbedding, EmbeddingPortion>();
     let characters = 0;
-    for (const call of this.#tasks) {
+    for (let call = this.#tasks.peek(); call !== undefined; call = this.#tasks.peek()) {
       if (portions.size > 0 && characters + call.nextCost > STEP_CHARACTERS) break;
       characters += call.nextCost;
       const portion = portions.get(call) ?? call.createPortion();
       portion.texts.push(call.takeText());
       portions.set(call, portion);
-      // The iteration also visits values added to the set during the loop.
-      this.#tasks.delete(call);
-      if (call.remainingTexts > 0) this.#tasks.add(call);
+      this.#tasks.take();
+      if (call.remainingTexts > 0) this.#tasks.add(call.scope, call);
     }
     return portions.size === 0 ? null : { calls: [...portions.keys()], portions: [...portions.values()] };
   }
 
   /** Removes and returns all tasks. */
   clear(): QueuedEmbedding[] {
-    const calls = [...this.#tasks];
-    this.#tasks.clear();
-    return calls;
+    return this.#tasks.clear();
   }
 }

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { watchEventLoop } from '../../../../test/event-loop.ts';
-import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
+import { checkFairQueue, checkFairTurns, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { moderationConformance } from '../../../../test/moderation-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import type { ModerationEngine } from '../../moderation-engine.ts';
 import { createBundledModeration } from './bundled-moderation.ts';
-import { WINDOW_CHARACTERS, windowAt } from './moderation-call.ts';
 import { Moderator } from './moderator.ts';
 
 const FILE = fileURLToPath(new URL('../../../../models/quire-moderation-1.bin', import.meta.url));
@@ -103,6 +102,11 @@ describe('the bundled moderation engine', () => {
     await checkFairQueue((scope, signal) => engine.moderate(texts, signal, scope));
   });
 
+  it('serves another organization after few calls of one that floods it', async () => {
+    const engine = start();
+    await checkFairTurns((scope) => engine.moderate([SENTENCE.repeat(400)], never, scope));
+  });
+
   it('reports why weights cannot be loaded, and loads them once they can be', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quire-moderation-'));
     try {
@@ -119,36 +123,6 @@ describe('the bundled moderation engine', () => {
       assert.equal((await engine.moderate(['a'], never)).scores.length, 1);
     } finally {
       rmSync(folder, { recursive: true });
-    }
-  });
-});
-
-describe('windowAt', () => {
-  it('returns a short text as one window', () => {
-    const text = 'x'.repeat(WINDOW_CHARACTERS);
-    assert.deepEqual(windowAt(text, 0), { text, next: null });
-  });
-
-  it('covers the text with overlapping windows that split neither words nor surrogate pairs', () => {
-    for (const text of [
-      SENTENCE.repeat(3_900),
-      '😀'.repeat(120_001),
-      `a${'😀'.repeat(120_000)}`,
-      'x'.repeat(300_000),
-    ]) {
-      let end = 0;
-      let count = 0;
-      for (let at: number | null = 0; at !== null; count++) {
-        const window = windowAt(text, at);
-        assert.equal(window.text, text.slice(at, at + window.text.length));
-        assert.ok(window.text.isWellFormed());
-        if (count > 0) assert.ok(end - at >= 1_000, `${end} and ${at}`);
-        end = at + window.text.length;
-        if (text.includes(' ') && window.next !== null) assert.match(text.slice(end, end + 1), /^ /);
-        at = window.next;
-      }
-      assert.equal(end, text.length);
-      assert.equal(count, Math.ceil((text.length - 2_048) / (WINDOW_CHARACTERS - 2_048)));
     }
   });
 });

@@ -5,13 +5,13 @@ import {
   type ModerationScores,
 } from '../../moderation-engine.ts';
 import type { PortionedCall } from '../shared-thread.ts';
+import { windowAt } from '../text-windows.ts';
 
-/** Characters of a window of a long text: some milliseconds of work, 0.1 s when every word is unknown. */
-export const WINDOW_CHARACTERS = 32_768;
-/** Characters that consecutive windows share: more than the 128 words that the model sees together. */
-const OVERLAP_CHARACTERS = 2_048;
-/** Characters in which a window boundary is moved back to a space. */
-const SPACE_SEARCH_CHARACTERS = 256;
+/**
+ * Windows of a long text: some milliseconds of work, 0.1 s when every word is unknown. They share more than the 128 words that the model
+ * sees together.
+ */
+const WINDOW = { characters: 32_768, overlap: 2_048 };
 /** Windows of a portion, so that many short texts do not cost a message each. */
 const PORTION_WINDOWS = 128;
 
@@ -46,8 +46,8 @@ export class ModerationCall implements PortionedCall<string[], ModerationPortion
     const windows: string[] = [];
     this.#textOfWindow = [];
     for (let characters = 0; !this.#isLastPortion && windows.length < PORTION_WINDOWS; ) {
-      const { text, next } = windowAt(this.#texts[this.#text] ?? '', this.#offset);
-      if (windows.length > 0 && characters + text.length > WINDOW_CHARACTERS) break;
+      const { text, next } = windowAt(this.#texts[this.#text] ?? '', this.#offset, WINDOW);
+      if (windows.length > 0 && characters + text.length > WINDOW.characters) break;
       characters += text.length;
       this.characters -= next === null ? text.length : next - this.#offset;
       windows.push(text);
@@ -72,18 +72,4 @@ export class ModerationCall implements PortionedCall<string[], ModerationPortion
 /** Builds an object with a value per category. */
 export function mapCategories(scoreOf: (category: ModerationCategory) => number): ModerationScores {
   return Object.fromEntries(MODERATION_CATEGORIES.map((category) => [category, scoreOf(category)])) as ModerationScores;
-}
-
-/** The window of `text` at `offset`, and the offset of the next window; null after the last. */
-export function windowAt(text: string, offset: number): { text: string; next: number | null } {
-  if (text.length - offset <= WINDOW_CHARACTERS) return { text: text.slice(offset), next: null };
-  const end = wordBoundaryBefore(text, offset + WINDOW_CHARACTERS);
-  return { text: text.slice(offset, end), next: wordBoundaryBefore(text, end - OVERLAP_CHARACTERS) };
-}
-
-/** The last space before `at`; `at` itself when none is near, or one less within a surrogate pair. */
-function wordBoundaryBefore(text: string, at: number): number {
-  for (let index = at; index > at - SPACE_SEARCH_CHARACTERS; index--) if (text.charCodeAt(index) <= 32) return index;
-  const splitsPair = (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
-  return splitsPair ? at - 1 : at;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
+import { checkFairQueue, checkFairTurns, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { rerankConformance } from '../../../../test/rerank-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
@@ -34,13 +34,7 @@ describe('the bundled rerank engine', () => {
 
   it('returns the scores and tokens of Reranker, over any number of portions', async () => {
     const reranker = new Reranker(readFileSync(FILE), readFileSync(EMBEDDER));
-    const documents = [
-      'The library opens at nine.',
-      '',
-      SENTENCE.repeat(2_000),
-      SENTENCE,
-      ...Array(2_000).fill('Nine.'),
-    ];
+    const documents = ['The library opens at nine.', '', SENTENCE.repeat(100), SENTENCE, ...Array(2_000).fill('Nine.')];
     const { scores, tokens } = await start().rerank({ query: QUERY, documents }, never);
     const expected = documents.map((document) => reranker.score(QUERY, document));
     assert.deepEqual(
@@ -51,6 +45,15 @@ describe('the bundled rerank engine', () => {
       tokens,
       expected.reduce((sum, each) => sum + each.tokens, reranker.countQueryTokens(QUERY)),
     );
+  });
+
+  it('scores a long document by its best window, wherever it is', async () => {
+    const [answer, filling] = ['The library opens at nine.', SENTENCE.repeat(1_000)];
+    const documents = [filling, answer + filling, filling + answer, `${filling}${answer}${filling}`];
+    const { scores, tokens } = await start().rerank({ query: QUERY, documents }, never);
+    const [without = 1, ...others] = scores;
+    for (const score of others) assert.ok(score > without * 2, `${score} and ${without}`);
+    assert.ok(tokens > 60_000 && tokens < 80_000, String(tokens));
   });
 
   it('loads the model at the first call and reports it as ready', async () => {
@@ -93,6 +96,12 @@ describe('the bundled rerank engine', () => {
     const engine = start({ maxCalls: FAIR_QUEUE_REQUESTS });
     const documents = Array<string>(100).fill(SENTENCE.repeat(500));
     await checkFairQueue((scope, signal) => engine.rerank({ query: QUERY, documents, scope }, signal));
+  });
+
+  it('serves another organization after few calls of one that floods it', async () => {
+    const engine = start();
+    const documents = Array<string>(10).fill(SENTENCE.repeat(20));
+    await checkFairTurns((scope) => engine.rerank({ query: QUERY, documents, scope }, never));
   });
 
   it('reports why weights cannot be loaded, and loads them once they can be', async () => {

@@ -1,4 +1,5 @@
 import type { LlamaContext } from 'node-llama-cpp';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import { computePooled, setThreads } from '../runtime/bindings.ts';
 
 /** Multiplications that justify a thread (some ten milliseconds): threads synchronize many times per window. */
@@ -15,6 +16,8 @@ export interface EncodeLoopOptions {
 
 /** The windows of one request. */
 export interface EncodeTask {
+  /** The organization. */
+  readonly scope: string;
   /** Returns the next window; null when all were returned. */
   next(): Window | null;
   /** A window failed: the task ends. */
@@ -28,14 +31,14 @@ export interface Window {
 }
 
 /**
- * Schedules windows on contexts, round robin over the tasks, so that a short text waits for one window of a long one.
+ * Schedules windows on contexts. Organizations take turns, and so do the tasks of each, so that a short text waits for one
+ * window of each other organization.
  * The threads are shared by the windows being computed: a single one gets all of them.
  */
 export class EncodeLoop {
   readonly #free: LlamaContext[];
   readonly #lanes: EncodeLoopOptions;
-  /** In round-robin order. */
-  readonly #waiting = new Set<EncodeTask>();
+  readonly #waiting = new FairQueue<EncodeTask>();
 
   constructor(lanes: EncodeLoopOptions) {
     this.#free = [...lanes.contexts];
@@ -43,25 +46,24 @@ export class EncodeLoop {
   }
 
   add(task: EncodeTask): void {
-    this.#waiting.add(task);
+    this.#waiting.add(task.scope, task);
     this.#fill();
   }
 
   /** No further window is started; running ones are still delivered. */
   remove(task: EncodeTask): void {
-    this.#waiting.delete(task);
+    this.#waiting.delete(task.scope, task);
   }
 
   #fill(): void {
-    for (const task of this.#waiting) {
-      if (this.#free.length === 0) return;
-      this.#waiting.delete(task);
+    while (this.#free.length > 0) {
+      const task = this.#waiting.take();
+      if (task === undefined) return;
       const window = task.next();
       if (window === null) continue;
       const context = this.#free.pop();
       if (context === undefined) return;
-      // To the end of the queue: a set iterates in insertion order.
-      this.#waiting.add(task);
+      this.#waiting.add(task.scope, task);
       void this.#read(context, task, window);
     }
   }
@@ -71,7 +73,7 @@ export class EncodeLoop {
       setThreads(context, this.#threadsFor(window));
       window.read(await computePooled(context, window.tokens));
     } catch (error) {
-      this.#waiting.delete(task);
+      this.#waiting.delete(task.scope, task);
       task.fail(error);
     }
     this.#free.push(context);

@@ -1,14 +1,10 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { TimeSlice } from '../../../lib/time-slices.ts';
 import type { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
 import type { EncodeTask, Window } from './encode-loop.ts';
 import type { EncoderRequest, EncoderResult } from './encoder-protocol.ts';
 import type { PairSpecialTokens, SpecialTokens } from './special-tokens.ts';
 import { evenWindows, overlappingWindows } from './windows.ts';
 
-/** Maximum characters per call of a tokenizer, which blocks the event loop. */
-const SLICE_CHARACTERS = 65_536;
-/** Distance from the end of a slice within which a space is searched for. */
-const SLICE_END_CHARACTERS = 1_024;
 /** Maximum fraction of a window for the query; the rest is truncated. */
 const MAX_QUERY_FRACTION = 0.5;
 
@@ -25,6 +21,16 @@ export interface EncoderSetup {
   dimensions: number;
 }
 
+/** The caller of a request. */
+export interface EncoderCaller {
+  /** The organization. */
+  scope: string;
+  /** Aborts when the caller disconnects. */
+  signal: AbortSignal;
+  /** Slices in which its texts are tokenized. */
+  slice: TimeSlice;
+}
+
 /** A text with more tokens than the caller allows. */
 export class TextTooLongError extends Error {
   readonly index: number;
@@ -39,11 +45,10 @@ export class TextTooLongError extends Error {
 export async function count(
   { tokenizer }: EncoderSetup,
   texts: readonly string[],
-  signal: AbortSignal,
+  caller: EncoderCaller,
 ): Promise<EncoderResult> {
   const counts = new Float64Array(texts.length);
-  for (const [index, text] of texts.entries())
-    counts[index] = (await tokenizeCooperatively(tokenizer, text, signal)).length;
+  for (const [index, text] of texts.entries()) counts[index] = (await tokenizeInSlices(tokenizer, text, caller)).length;
   return { numbers: counts, tokens: 0, queueMs: 0 };
 }
 
@@ -51,25 +56,23 @@ export async function count(
 export async function embedding(
   setup: EncoderSetup,
   request: Extract<EncoderRequest, { kind: 'embed' }>,
-  signal: AbortSignal,
+  caller: EncoderCaller,
 ): Promise<WindowedTask> {
   const { tokenizer, specialTokens, dimensions } = setup;
-  const prefix = request.prefix === '' ? [] : await tokenizeCooperatively(tokenizer, request.prefix, signal);
+  const prefix = request.prefix === '' ? [] : await tokenizeInSlices(tokenizer, request.prefix, caller);
   const added = specialTokens.before.length + prefix.length + specialTokens.after.length;
   const room = setup.windowTokens - added;
   const vectors = new Float32Array(request.texts.length * dimensions);
-  const task = new WindowedTask(vectors);
+  const task = new WindowedTask(vectors, caller.scope);
   for (const [index, text] of request.texts.entries()) {
-    let tokens = await tokenizeCooperatively(tokenizer, text, signal);
+    let tokens = await tokenizeInSlices(tokenizer, text, caller, request.maxTokens ?? undefined);
     if (request.maxTokens !== null && tokens.length > request.maxTokens) throw new TextTooLongError(index);
     // An empty input cannot be computed.
     if (tokens.length === 0 && added === 0) tokens = tokenizer.tokenize(' ');
     const sum = new VectorSum(vectors.subarray(index * dimensions, (index + 1) * dimensions));
     const spans = evenWindows(tokens.length, room);
     const joined =
-      spans.length > 1 || prefix.length === 0
-        ? []
-        : await tokenizeCooperatively(tokenizer, request.prefix + text, signal);
+      spans.length > 1 || prefix.length === 0 ? [] : await tokenizeInSlices(tokenizer, request.prefix + text, caller);
     // Tokenized together, a prefix and a text may share a token. In a long text each window has the prefix to itself.
     const isJoined = joined.length > 0 && joined.length <= room + prefix.length;
     for (const { from, to } of spans) {
@@ -94,18 +97,18 @@ export async function embedding(
 export async function reranking(
   setup: EncoderSetup,
   { query, documents }: Extract<EncoderRequest, { kind: 'rerank' }>,
-  signal: AbortSignal,
+  caller: EncoderCaller,
 ): Promise<WindowedTask> {
   const { tokenizer, pairTokens, windowTokens, returnsLogits } = setup;
   if (pairTokens === null) throw new Error('the model is not a reranker');
   const added = pairTokens.before.length + pairTokens.between.length + pairTokens.after.length;
   const maxTokens = Math.floor((windowTokens - added) * MAX_QUERY_FRACTION);
-  const cancellations = (await tokenizeCooperatively(tokenizer, query, signal)).slice(0, maxTokens);
+  const cancellations = (await tokenizeInSlices(tokenizer, query, caller, maxTokens)).slice(0, maxTokens);
   const scores = new Float64Array(documents.length);
-  const task = new WindowedTask(scores);
+  const task = new WindowedTask(scores, caller.scope);
   for (const [index, document] of documents.entries()) {
     if (document.trim() === '') continue;
-    const tokens = await tokenizeCooperatively(tokenizer, document, signal);
+    const tokens = await tokenizeInSlices(tokenizer, document, caller);
     for (const { from, to } of overlappingWindows(tokens.length, windowTokens - added - cancellations.length)) {
       const window = (): number[] => {
         const part = tokens.slice(from, to);
@@ -124,6 +127,7 @@ export async function reranking(
 
 /** The windows of one request and their results. */
 export class WindowedTask implements EncodeTask {
+  readonly scope: string;
   /** The tokens of a window are built when it is scheduled: a long text has many windows. */
   readonly #windows: { tokens: () => readonly number[]; hear: Window['read'] }[] = [];
   readonly #numbers: EncoderResult['numbers'];
@@ -134,7 +138,8 @@ export class WindowedTask implements EncodeTask {
   readonly #queuedAt = performance.now();
   #queueMs = 0;
 
-  constructor(numbers: EncoderResult['numbers']) {
+  constructor(numbers: EncoderResult['numbers'], scope: string) {
+    this.scope = scope;
     this.#numbers = numbers;
     this.#done.promise.catch(() => {});
   }
@@ -205,28 +210,14 @@ function vectorLength(numbers: Float64Array): number {
   return length;
 }
 
-/**
- * Tokenizes a text and yields to the event loop. Very long texts are sliced, which may change the tokens at the
- * boundaries.
- */
-async function tokenizeCooperatively(tokenizer: LlamaTokenizer, text: string, signal: AbortSignal): Promise<number[]> {
-  const tokens: number[] = [];
-  for (let from = 0; from < text.length; ) {
-    const to = findSliceEnd(text, from);
-    for (const token of await tokenizer.tokenizeText(text.slice(from, to), Number.POSITIVE_INFINITY))
-      tokens.push(token);
-    if (to < text.length) await yieldToEventLoop();
-    signal.throwIfAborted();
-    from = to;
-  }
+/** Tokenizes a text in time slices. Stops soon after `most` tokens. */
+async function tokenizeInSlices(
+  tokenizer: LlamaTokenizer,
+  text: string,
+  { slice, signal }: EncoderCaller,
+  most = Number.POSITIVE_INFINITY,
+): Promise<number[]> {
+  const tokens = await tokenizer.tokenizeText(text, most, slice);
+  signal.throwIfAborted();
   return tokens;
-}
-
-/** Returns the end of a slice: before a nearby space if there is one, never within a character. */
-function findSliceEnd(text: string, from: number): number {
-  const end = from + SLICE_CHARACTERS;
-  if (end >= text.length) return text.length;
-  const space = text.lastIndexOf(' ', end);
-  if (space > end - SLICE_END_CHARACTERS) return space;
-  return text.codePointAt(end - 1) === text.charCodeAt(end - 1) ? end : end - 1;
 }

@@ -1,9 +1,17 @@
 /** Main module of the process that holds an encoder. Started by `encoder-process.ts`. */
 import { describeError } from '../../../lib/operator-error.ts';
+import { TimeSlice } from '../../../lib/time-slices.ts';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import { runHost } from '../runtime/host-lifecycle.ts';
 import { EncodeLoop } from './encode-loop.ts';
-import { count, type EncoderSetup, embedding, reranking, TextTooLongError } from './encode-tasks.ts';
+import {
+  count,
+  type EncoderCaller,
+  type EncoderSetup,
+  embedding,
+  reranking,
+  TextTooLongError,
+} from './encode-tasks.ts';
 import { type EncoderModel, loadEncoder } from './encoder-model.ts';
 import type {
   EncoderHostMessage,
@@ -25,7 +33,7 @@ let runtime: Promise<Runtime | null> = Promise.resolve(null);
 
 const send = runHost<EncoderParentMessage, EncoderHostMessage>((message) => {
   if (message.type === 'load') runtime = load(message.options);
-  else if (message.type === 'request') void request(message.id, message.request);
+  else if (message.type === 'request') void request(message);
   else if (message.type === 'cancel') cancellations.get(message.id)?.abort();
   else void replyToPing(message.id);
 });
@@ -42,13 +50,15 @@ async function load(options: EncoderLoadOptions): Promise<Runtime | null> {
   }
 }
 
-async function request(id: number, request: EncoderRequest): Promise<void> {
+async function request({ id, scope, request }: Extract<EncoderParentMessage, { type: 'request' }>): Promise<void> {
   const cancelled = new AbortController();
   cancellations.set(id, cancelled);
   const ready = await runtime;
   try {
     if (ready === null || cancelled.signal.aborted) return;
-    const result = await execute(ready, request, cancelled.signal);
+    const slice = new TimeSlice(scope);
+    await slice.next();
+    const result = await execute(ready, request, { scope, signal: cancelled.signal, slice });
     if (!cancelled.signal.aborted) send({ type: 'done', id, result });
   } catch (error) {
     if (cancelled.signal.aborted) return;
@@ -62,10 +72,11 @@ async function request(id: number, request: EncoderRequest): Promise<void> {
 async function execute(
   { model, loop }: Runtime,
   request: EncoderRequest,
-  cancelled: AbortSignal,
+  caller: EncoderCaller,
 ): Promise<EncoderResult> {
-  if (request.kind === 'count') return count(model.setup, request.texts, cancelled);
-  const task = await createTask(model.setup, request, cancelled);
+  if (request.kind === 'count') return count(model.setup, request.texts, caller);
+  const task = await createTask(model.setup, request, caller);
+  const { signal: cancelled } = caller;
   const leave = (): void => {
     loop.remove(task);
     task.fail(cancelled.reason);
@@ -75,8 +86,8 @@ async function execute(
   return task.result;
 }
 
-function createTask(setup: EncoderSetup, request: Exclude<EncoderRequest, { kind: 'count' }>, cancelled: AbortSignal) {
-  return request.kind === 'embed' ? embedding(setup, request, cancelled) : reranking(setup, request, cancelled);
+function createTask(setup: EncoderSetup, request: Exclude<EncoderRequest, { kind: 'count' }>, caller: EncoderCaller) {
+  return request.kind === 'embed' ? embedding(setup, request, caller) : reranking(setup, request, caller);
 }
 
 async function replyToPing(id: number): Promise<void> {

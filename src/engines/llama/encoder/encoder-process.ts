@@ -110,7 +110,7 @@ export class EncoderProcess {
     this.#calls.set(id, call);
     const leave = (): void => end(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
-    this.#host.send({ type: 'request', id, request });
+    this.#host.send({ type: 'request', id, scope, request });
     try {
       return await call.reply.promise;
     } finally {

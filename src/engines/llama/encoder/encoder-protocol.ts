@@ -62,7 +62,8 @@ export interface EncoderResult {
 export type EncoderParentMessage =
   /** First, and once. */
   | { type: 'load'; options: EncoderLoadOptions }
-  | { type: 'request'; id: number; request: EncoderRequest }
+  /** `scope`: the organization. */
+  | { type: 'request'; id: number; scope: string; request: EncoderRequest }
   /** The caller disconnected. */
   | { type: 'cancel'; id: number }
   | { type: 'ping'; id: number };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { embeddingConformance, embeddingRequest } from '../../../../test/embedding-conformance.ts';
+import { checkFairTurns } from '../../../../test/fair-queue.ts';
 import type { TensorType } from '../../../../test/fixtures/architectures/tensor-bytes.ts';
 import {
   type ArchitectureName,
@@ -44,6 +45,14 @@ const TEXTS = ['The library opens at nine.', 'Where is the cat?', 'the cat sat o
 embeddingConformance('a GGUF on llama.cpp', async () => {
   const engine = await startOn(await writeArchitecture(folder, 'qwen-3-embedding', 'q8_0'));
   return { engine, close: () => engine.close() };
+});
+
+describe('the queue of an embedder', () => {
+  it('serves another organization after few requests of one that floods it', async () => {
+    const engine = await startOn(await writeArchitecture(folder, 'qwen-3-embedding', 'q8_0'));
+    const texts = Array<string>(4).fill('the cat sat on the mat '.repeat(20));
+    await checkFairTurns((scope) => engine.embed(embeddingRequest(texts, { scope }), never));
+  });
 });
 
 describe('embedders of other architectures', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
+import { checkFairQueue, checkFairTurns, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import {
   type ArchitectureName,
   writeArchitecture,
@@ -89,6 +89,12 @@ describe("a reranker's queue", () => {
     const engine = await startOn(await writeArchitecture(folder, 'bge-reranker', 'f16'), null, FAIR_QUEUE_REQUESTS);
     const documents = Array<string>(500).fill('the cat sat on the mat '.repeat(200));
     await checkFairQueue((scope, signal) => engine.rerank({ query: QUERY, documents, scope }, signal));
+  });
+
+  it('serves another organization after few requests of one that floods it', async () => {
+    const engine = await startOn(await writeArchitecture(folder, 'bge-reranker', 'f16'));
+    const documents = Array<string>(4).fill('the cat sat on the mat '.repeat(20));
+    await checkFairTurns((scope) => engine.rerank({ query: QUERY, documents, scope }, never));
   });
 });
 

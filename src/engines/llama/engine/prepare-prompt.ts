@@ -1,5 +1,6 @@
 import { LlamaVocabularyType } from 'node-llama-cpp';
 import { contextLengthExceeded, invalidValue } from '../../../errors.ts';
+import { TimeSlice } from '../../../lib/time-slices.ts';
 import type { ChatPrompt, FunctionTool, OutputFormat, TextPrompt, ToolChoice } from '../../engine.ts';
 import { type CompiledGrammar, requireAffordable } from '../constraints/decoding-constraint.ts';
 import { type GrammarSource, grammarParam, isTextConstraint } from '../constraints/request-grammar.ts';
@@ -10,6 +11,12 @@ import { type ConstrainedRequest, constrainTools } from './tool-constraint.ts';
 
 /** No token has more characters: longer prompts are rejected before any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
+
+/** Cost of a prompt up to which it is prepared as it arrives, in characters: a millisecond. Others wait for a time slice. */
+const SHORT_CHARACTERS = 8_192;
+/** Cost of a message and of a tool besides the text, in characters. */
+const MESSAGE_CHARACTERS = 64;
+const TOOL_CHARACTERS = 512;
 
 /** Syntax of the completions of one prompt. */
 export type OutputSyntax = Omit<OutputParserOptions, 'choice' | 'stop'>;
@@ -63,6 +70,8 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
   if (characters(request.sentPrompt ?? prompt) > contextTokens * MAX_CHARACTERS_PER_TOKEN) {
     throw contextLengthExceeded(param, null, contextTokens);
   }
+  const slice = new TimeSlice(request.scope);
+  if (cost(prompt) > SHORT_CHARACTERS) await slice.next();
   for (const token of Object.keys(request.sampling.logitBias)) {
     if (!/^\d+$/.test(token) || Number(token) >= model.tokenizer.size) {
       throw invalidValue(
@@ -73,9 +82,9 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
   }
   const draft =
     prompt.kind === 'chat'
-      ? await draftChatPrompt(model, prompt, request)
-      : await draftTextPrompt(model, prompt, request.format);
-  const count = Math.max(draft.tokens.length, await countTokens(model, request.sentPrompt));
+      ? await draftChatPrompt(model, prompt, request, slice)
+      : await draftTextPrompt(model, prompt, request.format, slice);
+  const count = Math.max(draft.tokens.length, await countTokens(model, request.sentPrompt, slice));
   if (count >= contextTokens) {
     throw contextLengthExceeded(param, count > maxCountedTokens(model) ? null : count, contextTokens);
   }
@@ -87,11 +96,12 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
   };
 }
 
-/** Tokens of the messages and tools of a prompt; 0 without one. */
-async function countTokens(model: LocalModel, prompt: ChatPrompt | undefined): Promise<number> {
+/** Tokens of the messages and tools of the prompt that was sent; 0 where it is the one that is computed. */
+async function countTokens(model: LocalModel, prompt: ChatPrompt | undefined, slice: TimeSlice): Promise<number> {
   if (prompt === undefined) return 0;
+  if (cost(prompt) > SHORT_CHARACTERS) await slice.next();
   const { text, mark } = model.template.render(prompt.messages, prompt.tools, undefined);
-  return (await model.tokenizer.tokenizePrompt(text, mark, maxCountedTokens(model))).length;
+  return (await model.tokenizer.tokenizePrompt(text, mark, maxCountedTokens(model), slice)).length;
 }
 
 /** Tokens up to which a prompt that is too long is counted, so that the error can report its length. */
@@ -102,6 +112,13 @@ function maxCountedTokens(model: LocalModel): number {
 function characters(prompt: ChatPrompt | TextPrompt): number {
   if (prompt.kind === 'text') return prompt.text.length + (prompt.suffix?.length ?? 0);
   return prompt.messages.reduce((sum, message) => sum + (message.content?.length ?? 0), 0);
+}
+
+/** Work with a prompt before its first token is computed, in characters. */
+function cost(prompt: ChatPrompt | TextPrompt): number {
+  const items =
+    prompt.kind === 'text' ? 0 : prompt.messages.length * MESSAGE_CHARACTERS + prompt.tools.length * TOOL_CHARACTERS;
+  return characters(prompt) + items;
 }
 
 async function compileGrammar(model: LocalModel, source: GrammarSource | null): Promise<CompiledGrammar | null> {
@@ -120,19 +137,24 @@ async function compileGrammar(model: LocalModel, source: GrammarSource | null): 
   }
 }
 
-async function draftTextPrompt(model: LocalModel, prompt: TextPrompt, format: OutputFormat): Promise<Draft> {
+async function draftTextPrompt(
+  model: LocalModel,
+  prompt: TextPrompt,
+  format: OutputFormat,
+  slice: TimeSlice,
+): Promise<Draft> {
   const { tokenizer, model: llama, facts } = model;
   let tokens: number[];
   if (prompt.suffix === null) {
     // Control tokens are parsed here: the author of a text completion writes the model's own format.
-    tokens = await tokenizer.tokenizePrompt(prompt.text, null, maxCountedTokens(model));
+    tokens = await tokenizer.tokenizePrompt(prompt.text, null, maxCountedTokens(model), slice);
   } else {
     const { prefix, suffix, middle } = llama.tokens.infill;
     if (!facts.suffix || prefix === null || suffix === null || middle === null) {
       throw invalidValue('suffix', 'is not supported: this model has no fill-in-the-middle tokens');
     }
-    const before = await tokenizer.tokenizeText(prompt.text, maxCountedTokens(model));
-    const after = await tokenizer.tokenizeText(prompt.suffix, maxCountedTokens(model));
+    const before = await tokenizer.tokenizeText(prompt.text, maxCountedTokens(model), slice);
+    const after = await tokenizer.tokenizeText(prompt.suffix, maxCountedTokens(model), slice);
     // Not spread into a call: the lists may exceed the maximum number of arguments.
     tokens = [prefix as number].concat(before, suffix, after, middle);
   }
@@ -152,6 +174,7 @@ async function draftChatPrompt(
   model: LocalModel,
   prompt: ChatPrompt,
   { format, toolConstraint }: ConstrainedRequest,
+  slice: TimeSlice,
 ): Promise<Draft> {
   const { template } = model;
   const { toolCallFormat, reasoningTags } = template;
@@ -167,7 +190,7 @@ async function draftChatPrompt(
   const beginsWithCall = isCallRequired && !opensThinking;
   // Tool calls without a marker start with the content.
   const text = beginsWithCall && toolCallFormat.bare === null ? rendered.text + toolCallFormat.begin : rendered.text;
-  const tokens = await model.tokenizer.tokenizePrompt(text, rendered.mark, maxCountedTokens(model));
+  const tokens = await model.tokenizer.tokenizePrompt(text, rendered.mark, maxCountedTokens(model), slice);
   addBos(model, tokens);
   const { sequence } = tools;
   const rules = { format: toolCallFormat, callable, parallel: prompt.parallelToolCalls, offered, sequence };

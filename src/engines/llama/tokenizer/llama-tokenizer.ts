@@ -1,5 +1,5 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
+import type { TimeSlice } from '../../../lib/time-slices.ts';
 import { asToken, tokenSpelling } from '../runtime/bindings.ts';
 import { decodeByteSymbols } from './byte-symbols.ts';
 import { TextSplitter } from './text-splitter.ts';
@@ -20,9 +20,6 @@ export interface TokenText {
 }
 
 const BYTE_TOKEN = /^<0x([0-9A-Fa-f]{2})>$/;
-
-/** Time after which tokenization yields to decode steps and messages. */
-const YIELD_INTERVAL_MS = 5;
 
 /**
  * The tokenizer of a model: bytes of tokens, control tokens, and tokenization that does not interpret control tokens in
@@ -96,18 +93,18 @@ export class LlamaTokenizer {
     return text === '' ? [] : this.#model.tokenize(text, false);
   }
 
-  /** Like `tokenize`, but yields to the event loop between segments. Stops soon after `maxTokens` tokens. */
-  async tokenizeText(text: string, most: number): Promise<number[]> {
-    return this.#tokenizeRuns([text], most);
+  /** Like `tokenize`, but in time slices. Stops soon after `most` tokens. */
+  async tokenizeText(text: string, most: number, slice: TimeSlice): Promise<number[]> {
+    return this.#tokenizeRuns([text], most, slice);
   }
 
   /**
    * Tokenizes a rendered prompt and interprets its control tokens. Text is split at `mark`, which was inserted into
-   * texts of callers to break control tokens there, and the mark is dropped. Yields to the event loop. Stops soon after
-   * `maxTokens` tokens.
+   * texts of callers to break control tokens there, and the mark is dropped. Runs in time slices. Stops soon
+   * after `most` tokens.
    */
-  async tokenizePrompt(prompt: string, mark: string | null, most: number): Promise<number[]> {
-    return this.#tokenizeRuns(this.#runs(prompt, mark), most);
+  async tokenizePrompt(prompt: string, mark: string | null, most: number, slice: TimeSlice): Promise<number[]> {
+    return this.#tokenizeRuns(this.#runs(prompt, mark), most, slice);
   }
 
   /** Splits a prompt into control tokens and the texts between them. */
@@ -129,9 +126,8 @@ export class LlamaTokenizer {
     yield* partsOf(stripNext ? last.trimStart() : last);
   }
 
-  async #tokenizeRuns(runs: Iterable<string | ControlToken>, most: number): Promise<number[]> {
+  async #tokenizeRuns(runs: Iterable<string | ControlToken>, most: number, slice: TimeSlice): Promise<number[]> {
     const tokens: number[] = [];
-    let yieldAt = performance.now() + YIELD_INTERVAL_MS;
     for (const run of runs) {
       if (typeof run !== 'string') tokens.push(run.token);
       else {
@@ -139,9 +135,7 @@ export class LlamaTokenizer {
           // Not spread into a call: the lists may exceed the maximum number of arguments.
           for (const token of this.tokenize(tokenText)) tokens.push(token);
           if (tokens.length > most) return tokens;
-          if (performance.now() < yieldAt) continue;
-          await yieldToEventLoop();
-          yieldAt = performance.now() + YIELD_INTERVAL_MS;
+          if (slice.isOver) await slice.next();
         }
       }
     }

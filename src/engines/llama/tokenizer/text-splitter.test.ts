@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
 import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
+import { TimeSlice } from '../../../lib/time-slices.ts';
 import { LlamaTokenizer } from './llama-tokenizer.ts';
 import { TextSplitter } from './text-splitter.ts';
 
@@ -77,7 +78,8 @@ describe('TextSplitter', () => {
     };
     for (const [kind, parts] of Object.entries(PARTS)) {
       it(`${name}: returns the tokens of the whole text, of ${kind}`, () => {
-        for (const between of ['', ' ']) check(drawn(7, parts, between));
+        // Words without spaces have no boundary.
+        for (const between of kind === 'words' ? [' '] : ['', ' ']) check(drawn(7, parts, between));
       });
     }
     it(`${name}: returns the tokens of the whole text, of any characters`, () => {
@@ -87,10 +89,22 @@ describe('TextSplitter', () => {
       // Lone surrogates are not characters; they are replaced before tokenization.
       check(text.join('').toWellFormed());
     });
-    it(`${name}: splits between words, and not at all without a safe boundary`, () => {
+    it(`${name}: splits between words, and short texts not at all`, () => {
       assert.ok(check(drawn(1, PARTS['words'] ?? [], ' ')) >= 5);
-      assert.equal(check('x'.repeat(20_000)), 1);
-      assert.equal(check(''), 1);
+      for (const text of ['x'.repeat(8_192), '']) assert.equal(check(text), 1);
+    });
+    it(`${name}: cuts a long text without a safe boundary, and no character`, () => {
+      const splitter = new TextSplitter(models[name] as LlamaModel, tokenize);
+      for (const text of [
+        '漢字'.repeat(200_000),
+        `a${'😀'.repeat(100_000)}`,
+        `${'x'.repeat(8_192)} ${'y'.repeat(9_000)}`,
+      ]) {
+        const segments = [...splitter.split(text)];
+        assert.ok(segments.every((segment) => segment.length <= 8_192 && segment.isWellFormed()));
+        // Some tokenizers add the space before a segment themselves.
+        assert.ok(segments.join('').replace(' ', '') === text.replace(' ', ''));
+      }
     });
   }
   it('splits at punctuation of languages without spaces, for a byte-level vocabulary', () => {
@@ -106,11 +120,11 @@ describe('TextSplitter', () => {
     const counting = setInterval(() => {
       turns += 1;
     }, 1);
-    const tokens = await tokenizer.tokenizePrompt(text, null, Number.POSITIVE_INFINITY);
+    const tokens = await tokenizer.tokenizePrompt(text, null, Number.POSITIVE_INFINITY, new TimeSlice(''));
     clearInterval(counting);
     assert.ok(turns >= 3, `${turns} turns`);
     assert.deepEqual(tokens, tokenizer.tokenize(text));
-    const some = await tokenizer.tokenizeText(text, 1_000);
+    const some = await tokenizer.tokenizeText(text, 1_000, new TimeSlice(''));
     assert.ok(some.length > 1_000 && some.length < 6_000);
     assert.deepEqual(some, tokens.slice(0, some.length));
   });

@@ -3,6 +3,11 @@ import { decodeByteSymbols } from './byte-symbols.ts';
 
 /** Minimum characters of a segment: some ten milliseconds of tokenization. */
 const MIN_SEGMENT_CHARACTERS = 4_096;
+/**
+ * Maximum characters of a segment. A longer text without a boundary is cut, which may change the tokens at the cut: the time of some
+ * tokenizers is quadratic, 25 s for 400,000 Chinese characters.
+ */
+const MAX_SEGMENT_CHARACTERS = 8_192;
 /** Between two words, before the space that every tokenizer keeps with the second one. */
 const WORD_BOUNDARY = /[A-Za-z](?= [A-Za-z])/g;
 /** Before a punctuation mark that ends a clause of Chinese or Japanese, which has no spaces. */
@@ -53,10 +58,11 @@ export class TextSplitter {
     const ahead = new Map(this.#boundaries.map((place) => [place, -1]));
     let from = 0;
     while (text.length - from > MIN_SEGMENT_CHARACTERS) {
-      const to = nextBoundary(ahead, text, from + MIN_SEGMENT_CHARACTERS);
-      if (to === null) break;
+      const boundary = nextBoundary(ahead, text, from + MIN_SEGMENT_CHARACTERS) ?? text.length;
+      const to = Math.min(boundary, characterStart(text, from + MAX_SEGMENT_CHARACTERS));
       yield text.slice(from, to);
-      from = this.#addsSpace ? to + 1 : to;
+      if (to === text.length) return;
+      from = this.#addsSpace && (to === boundary || text[to] === ' ') ? to + 1 : to;
     }
     yield text.slice(from);
   }
@@ -97,6 +103,11 @@ function nextBoundary(ahead: Map<RegExp, number>, text: string, from: number): n
     else ahead.set(place, found.index + 1);
   }
   return ahead.size === 0 ? null : Math.min(...ahead.values());
+}
+
+/** `at`, or the start of the surrogate pair around it. */
+function characterStart(text: string, at: number): number {
+  return (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 ? at - 1 : at;
 }
 
 function safeBoundaries(spellings: readonly string[]): RegExp[] {
