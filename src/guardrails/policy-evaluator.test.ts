@@ -19,7 +19,7 @@ describe('PolicyEvaluator', () => {
     });
   const evaluate = async (topics: string[], text: string, matchConfusables = false) => {
     const rules = topics.map((topic) => ({ topic, action: 'block' }) as const);
-    const [evaluation] = await evaluator(rules, matchConfusables).evaluateTopics([text]);
+    const [evaluation] = await evaluator(rules, matchConfusables).evaluateTopics([text], 'a');
     assert.ok(evaluation);
     return evaluation.topics;
   };
@@ -83,7 +83,7 @@ describe('PolicyEvaluator', () => {
       { topic: 'hate', action: 'block' },
     ];
     for (const text of ['hate', `${'b '.repeat(LONG)}hate`]) {
-      const [evaluation] = await evaluator(rules).evaluateTopics([text]);
+      const [evaluation] = await evaluator(rules).evaluateTopics([text], 'a');
       assert.equal(evaluation?.action, 'block');
       assert.deepEqual(
         evaluation?.topics.map(({ topic, action }) => ({ topic, action })),

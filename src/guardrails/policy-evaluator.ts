@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import type { ModerationScores } from '../engines/moderation-engine.ts';
 import type { PolicyStage } from '../lib/screen.ts';
+import { TimeSlice } from '../lib/time-slices.ts';
 import { toSkeleton } from './normalize-text.ts';
 import { NormalizedWindows } from './normalized-windows.ts';
 import { appliesTo, type Decision, decide, needsScores } from './policy.ts';
@@ -23,9 +23,6 @@ export interface Evaluation extends Decision {
   /** In the order of the deny list. */
   topics: FoundTopic[];
 }
-
-/** Characters of texts that are matched without a pause: a few milliseconds. */
-const UNINTERRUPTED_CHARACTERS = 131_072;
 
 type Policy = Pick<ActivePolicyRow, 'blockOnFlag' | 'thresholds' | 'topicDenyList' | 'matchConfusables' | 'applyTo'>;
 
@@ -55,30 +52,30 @@ export class PolicyEvaluator {
     organizationId: string,
   ): Promise<Evaluation[]> {
     const scores = needsScores(this.policy.thresholds) ? await scoreTexts(texts, organizationId) : null;
-    return this.#decideEach(texts, scores);
+    return this.#decideEach(texts, scores, new TimeSlice(organizationId));
   }
 
   /** Evaluates the deny list alone: what is left when categories cannot be scored. */
-  evaluateTopics(texts: readonly string[]): Promise<Evaluation[]> {
-    return this.#decideEach(texts, null);
+  evaluateTopics(texts: readonly string[], organizationId: string): Promise<Evaluation[]> {
+    return this.#decideEach(texts, null, new TimeSlice(organizationId));
   }
 
-  async #decideEach(texts: readonly string[], scores: readonly ModerationScores[] | null): Promise<Evaluation[]> {
+  async #decideEach(
+    texts: readonly string[],
+    scores: readonly ModerationScores[] | null,
+    slice: TimeSlice,
+  ): Promise<Evaluation[]> {
     const evaluations: Evaluation[] = [];
-    let sincePause = 0;
     for (const [index, text] of texts.entries()) {
       const textScores = scores?.[index] ?? null;
-      const topics = await this.#matchTopics(text);
+      const topics = await this.#matchTopics(text, slice);
       evaluations.push({ ...decide(this.policy, textScores, topics), scores: textScores, topics });
-      sincePause += text.length;
-      if (sincePause < UNINTERRUPTED_CHARACTERS) continue;
-      sincePause = 0;
-      await nextTurn();
+      if (slice.isOver) await slice.next();
     }
     return evaluations;
   }
 
-  async #matchTopics(text: string): Promise<FoundTopic[]> {
+  async #matchTopics(text: string, slice: TimeSlice): Promise<FoundTopic[]> {
     const topics = new Map<number, FoundTopic>();
     for (const [order, matcher] of this.#matchers.entries()) {
       if (matcher.longest === 0) continue;
@@ -88,7 +85,7 @@ export class PolicyEvaluator {
           if (rule !== undefined && !topics.has(index))
             topics.set(index, { ...rule, start, end, isLookalike: order > 0 });
         }
-        if (!windows.isLast) await nextTurn();
+        if (slice.isOver) await slice.next();
       }
     }
     return [...topics].sort(([a], [b]) => a - b).map(([, topic]) => topic);

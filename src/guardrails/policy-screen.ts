@@ -78,7 +78,7 @@ export class PolicyScreen implements Screen {
         'texts could not be scored for a policy',
       );
       if (evaluator.policy.blockOnFlag) throw notScreened(error);
-      const evaluations = await evaluator.evaluateTopics(texts);
+      const evaluations = await evaluator.evaluateTopics(texts, organizationId);
       const known = toNotice(evaluations, stage, id);
       const reasons = [...(known?.reasons ?? []), NOT_SCREENED];
       return { evaluations, notice: { flagged: known !== null, action: 'warn', stage, policyId: id, reasons } };

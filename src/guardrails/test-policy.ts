@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
+import { TimeSlice } from '../lib/time-slices.ts';
 import { findPolicy } from './manage-policies.ts';
 import { normalizeText, toSkeleton } from './normalize-text.ts';
 import { type Evaluation, PolicyEvaluator } from './policy-evaluator.ts';
@@ -24,10 +24,11 @@ export async function testPolicy(
   const texts = [input].flat();
   const evaluations = evaluator.appliesTo(stage) ? await evaluator.evaluate(deps, texts, organizationId) : [];
   const results: PolicyTest['results'] = [];
+  const slice = new TimeSlice(organizationId);
   for (const [index, text] of texts.entries()) {
     results.push(viewEvaluation(text, evaluations[index] ?? PASSED));
-    // Normalizes up to 100,000 characters each time: between two texts, other requests run.
-    await nextTurn();
+    // Normalizes up to 100,000 characters each time.
+    if (slice.isOver) await slice.next();
   }
   return { object: 'guardrail_policy.test', policy_id: id, stage, results };
 }

@@ -43,7 +43,10 @@ function run({ url, localAddress, connections, head, body, bodyBytes }: FloodOpt
   const open = () => {
     const socket = connect({ host, port: Number(port), localAddress });
     const send = () => void socket.write(bytes);
-    socket.setNoDelay().once('connect', send).on('error', () => {});
+    socket
+      .setNoDelay()
+      .once('connect', send)
+      .on('error', () => {});
     socket.setEncoding('latin1').on('data', (text: string) => {
       responses += 1;
       if (/connection: close/i.test(text)) socket.end();
