@@ -230,7 +230,7 @@ export const SETTINGS = {
     schema: Type.Enum(['auto', 'never']),
     default: 'auto',
     description:
-      '`auto`: the first start downloads a chat model in the background if the hub is reachable, and binds it when complete. `never`: only `quire models pull` downloads.',
+      '`auto`: the first start downloads a chat model in the background if the hub is reachable, and binds it when complete; at a terminal it asks first. `never`: only `quire models pull` downloads.',
   },
   hubUrl: {
     env: 'QUIRE_HUB_URL',

@@ -9,13 +9,14 @@ import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { ModelBindings } from '../models/bindings/model-bindings.ts';
-import { InitialPull } from '../models/downloads/initial-pull.ts';
+import { InitialPull, type InitialPullStatus } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { createSetupInvitation } from '../users/setup-invitation.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, SERVICE_INFO, type ServiceInfo } from './command-client.ts';
 import { listenForCommands } from './command-socket.ts';
+import { canAsk, offerPull } from './offer-pull.ts';
 import { openOperatorApi } from './operator-api.ts';
 import { reloadOnHangup } from './reload.ts';
 import { baseUrl, requireFreeAddress, serveApi } from './serve-api.ts';
@@ -141,24 +142,50 @@ async function startService(starting: StartingService): Promise<Booted> {
   const setupToken = isConsoleBuilt() ? await createSetupInvitation(deps) : null;
   if (setupToken !== null) output.showSetup(url, setupToken);
   output.showReady(url, isKnown ? null : key);
+  initialPull?.ask();
   return started;
 }
 
-/** Begins to download a larger model, where the configuration allows it and none is bound. Null: nothing is downloaded. */
+/**
+ * Begins to download a larger model, where the configuration allows it and none is bound. At a terminal, `ask` asks first. Null: nothing is
+ * downloaded.
+ */
 async function startInitialPull(
   { bindings }: Booted,
   { config, logger, lifecycle, output }: StartingService,
-): Promise<InitialPull | null> {
+): Promise<{ readonly status: InitialPullStatus | null; ask(): void } | null> {
   if (config.modelsPull === 'never' || bindings.stored.initialPullDone) return null;
   if (bindings.defaultGenerationIds().length === 0) return null;
   const bind = (model: string) => bindGeneration(bindings, model);
   const initialPull = new InitialPull({ config, logger, bind, onOutcome: (status) => output.showPull(status) });
+  const asking = new AbortController();
   await lifecycle.start(
     'initial pull',
-    () => initialPull.start(),
-    () => initialPull.stop(),
+    () => (canAsk() ? null : initialPull.start()),
+    () => {
+      asking.abort();
+      return initialPull.stop();
+    },
   );
-  return initialPull;
+  const decline = () => bindings.rebind({}, { initialPullDone: true });
+  const { stdin: input, stdout } = process;
+  return {
+    get status() {
+      return initialPull.status;
+    },
+    ask: () => {
+      if (!canAsk()) return;
+      const showUnreachable = (model: string) => output.showPull(unreachableHub(model));
+      offerPull({ pull: initialPull, input, output: stdout, decline, showUnreachable, signal: asking.signal }).catch(
+        (error: unknown) => logger.warn({ reason: describeError(error) }, 'question of the first start failed'),
+      );
+    },
+  };
+}
+
+/** The outcome that is shown where the hub does not answer. */
+function unreachableHub(model: string): InitialPullStatus {
+  return { model, state: 'failed', received_bytes: 0, total_bytes: null, detail: null };
 }
 
 /** Binds the pulled model to every generation model id that has no explicit binding. */

@@ -1,6 +1,8 @@
+import { request } from 'undici';
 import type { Config } from '../../config.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import { Dispatchers } from './fetch-file.ts';
 import { parseModelSource } from './model-source.ts';
 import { pullModel } from './pull-model.ts';
 
@@ -12,6 +14,8 @@ const INITIAL_MODELS = [
 /** Progress is logged after this share of the file or this time, whichever comes first. */
 const LOG_PERCENT = 10;
 const LOG_MS = 30_000;
+/** Somebody waits for the question. */
+const REACHABLE_MS = 3_000;
 
 /** State of the initial pull, as `/readyz` shows it. */
 export interface InitialPullStatus {
@@ -57,17 +61,41 @@ export class InitialPull {
     return this.#status;
   }
 
-  /** Starts the pull and returns the name of the model; null without enough free memory. Never throws. */
-  start(): string | null {
+  /** Returns the name of the model that the free memory is enough for, or null. */
+  chooseModel(): (typeof INITIAL_MODELS)[number]['name'] | null {
     const free = (this.#deps.freeMemory ?? (() => process.availableMemory()))();
     const model = INITIAL_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
-    if (model === null) {
-      this.#deps.logger.info({ freeBytes: free }, 'model pull skipped, too little free memory');
-      return null;
-    }
+    if (model === null) this.#deps.logger.info({ freeBytes: free }, 'model pull skipped, too little free memory');
+    return model;
+  }
+
+  /** Starts the pull and returns the name of the model; null without enough free memory. Never throws. */
+  start(model = this.chooseModel()): string | null {
+    if (model === null) return null;
     this.#status = this.#startedStatus(model);
     this.#running = this.#run(model);
     return model;
+  }
+
+  /** Whether the hub answers at all, within three seconds. */
+  async isHubReachable(): Promise<boolean> {
+    const { hubUrl, proxy } = this.#deps.config;
+    const dispatchers = new Dispatchers(proxy);
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(REACHABLE_MS)]);
+    try {
+      const { body } = await request(hubUrl, {
+        method: 'HEAD',
+        dispatcher: dispatchers.forUrl(new URL(hubUrl)),
+        signal,
+      });
+      await body.dump();
+      return true;
+    } catch {
+      // The reason does not matter to somebody who was asked nothing yet.
+      return false;
+    } finally {
+      await dispatchers.close();
+    }
   }
 
   /** Aborts the transfer and keeps the received part. Resolves when the pull has ended. */

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { offerPull } from './offer-pull.ts';
+
+type Offered = { model?: 'qwen2.5-1.5b' | null; isHubReachable?: boolean; answer?: string; signal?: AbortSignal };
+
+/** Asks and answers. Returns the output, and the steps that followed. */
+async function ask({ model = 'qwen2.5-1.5b', isHubReachable = true, answer, signal }: Offered) {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const steps: string[] = [];
+  const pull = {
+    chooseModel: () => model,
+    isHubReachable: async () => isHubReachable,
+    start: (started?: string | null) => {
+      steps.push(`start ${started}`);
+      return started ?? null;
+    },
+  };
+  const decline = async () => void steps.push('decline');
+  if (answer !== undefined) input.write(`${answer}\n`);
+  const showUnreachable = (name: string) => void steps.push(`unreachable ${name}`);
+  await offerPull({ pull, input, output, decline, showUnreachable, signal: signal ?? new AbortController().signal });
+  output.end();
+  return { steps, shown: await text(output) };
+}
+
+describe('the question of a first start at a terminal', () => {
+  for (const answer of ['', 'y', 'Yes', ' yes']) {
+    it(`downloads after ${JSON.stringify(answer)}`, async () => {
+      const { steps, shown } = await ask({ answer });
+      assert.deepEqual(steps, ['start qwen2.5-1.5b']);
+      assert.match(shown, /Download qwen2\.5-1\.5b \(1\.\d GB, Apache-2\.0\) in the background\? \[Y\/n\]/);
+    });
+  }
+
+  for (const answer of ['n', ' No', 'nein']) {
+    it(`stores the refusal ${JSON.stringify(answer)} and says how to download later`, async () => {
+      const { steps, shown } = await ask({ answer });
+      assert.deepEqual(steps, ['decline']);
+      assert.match(shown, /quire models pull qwen2\.5-1\.5b/);
+    });
+  }
+
+  it('asks nothing without memory for a model, or a hub', async () => {
+    assert.deepEqual(await ask({ model: null }), { steps: [], shown: '' });
+    assert.deepEqual(await ask({ isHubReachable: false }), { steps: ['unreachable qwen2.5-1.5b'], shown: '' });
+  });
+
+  it('ends without an answer when the service stops', async () => {
+    const { steps } = await ask({ signal: AbortSignal.timeout(50) });
+    assert.deepEqual(steps, []);
+  });
+});
