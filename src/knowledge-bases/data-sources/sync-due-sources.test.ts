@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
+import { holdStatement } from '../../../test/support/hold-statement.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { nextRun } from './schedule.ts';
 import { syncDueSources } from './sync-due-sources.ts';
@@ -16,31 +17,77 @@ describe('nextRun', () => {
   });
 });
 
-describe('syncDueSources', () => {
+describe('syncs of one data source by two processes', () => {
   const engine = bundledEmbedder();
   after(() => engine.close());
   const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE] });
+  let base: string;
+  before(async () => {
+    base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
+  });
+  beforeEach(() => api.db.execute('delete from data_sources'));
+  const create = async (more: object) => {
+    const body = { type: 'web_crawl', config: { urls: ['https://example.com'], ...more } };
+    const { id } = (await api.send('POST', `/v1/knowledge-bases/${base}/data-sources`, { body })).json;
+    await complete();
+    return id;
+  };
+  const complete = () => api.db.execute("update ingestion_jobs set status = 'completed'");
+  const queued = async () => {
+    const { rows } = await api.db.execute("select data_source_id from ingestion_jobs where status = 'queued'");
+    return (rows as { data_source_id: string }[]).map((row) => row.data_source_id);
+  };
+  /** A process of 6.5 hours later. */
+  const syncLater = () => syncDueSources({ ...api.deps, now: () => Date.now() + 6.5 * 3_600_000 });
+  /** The statement in which a process waits for the others that change the source. */
+  const LOCK_BASE = /from "knowledge_bases" .* for update/;
 
-  it('queues one sync of each source that is due', async () => {
-    const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
-    const create = async (more: object) => {
-      const config = { urls: ['https://example.com'], ...more };
-      const body = { type: 'web_crawl', config };
-      return (await api.send('POST', `/v1/knowledge-bases/${base}/data-sources`, { body })).json.id;
-    };
-    const [due, later] = [await create({ schedule: '6h' }), await create({ schedule: '7h' })];
-    await create({});
-    await api.db.execute("update ingestion_jobs set status = 'completed'");
-    const deps = { ...api.deps, now: () => Date.now() + 6.5 * 3_600_000 };
-    const queued = async () => {
-      const { rows } = await api.db.execute("select data_source_id from ingestion_jobs where status = 'queued'");
-      return (rows as { data_source_id: string }[]).map((row) => row.data_source_id);
-    };
+  it('queue one sync of each source that is due', async () => {
+    const [due] = [await create({ schedule: '6h' }), await create({ schedule: '7h' }), await create({})];
     await syncDueSources(api.deps);
     assert.deepEqual(await queued(), []);
-    await Promise.all([syncDueSources(deps), syncDueSources(deps)]);
-    await syncDueSources(deps);
+    await api.db.execute("update ingestion_jobs set status = 'processing'");
+    await syncLater();
+    assert.deepEqual(await queued(), [], 'the last sync still runs');
+    await complete();
+    await Promise.all([syncLater(), syncLater()]);
+    await syncLater();
     assert.deepEqual(await queued(), [due]);
-    assert.notEqual(due, later);
+  });
+
+  for (const { name, end } of [
+    { name: 'is queued', end: async () => {} },
+    { name: 'has ended', end: complete },
+  ]) {
+    it(`queue no second sync when the one of the other process ${name} by then`, async (t) => {
+      const due = await create({ schedule: '6h' });
+      const held = holdStatement(t, LOCK_BASE);
+      const slow = syncLater();
+      await held.reached();
+      await syncLater();
+      assert.deepEqual(await queued(), [due]);
+      await end();
+      const before = await queued();
+      held.release();
+      await slow;
+      assert.deepEqual(await queued(), before);
+    });
+  }
+
+  it('give requests that come together the same job', async (t) => {
+    const path = `/v1/knowledge-bases/${base}/data-sources/${await create({})}/sync`;
+    const held = holdStatement(t, /^insert into "ingestion_jobs"/);
+    const [first, second] = [api.send('POST', path), held.reached().then(() => api.send('POST', path))];
+    await held.reached();
+    // A request that does not wait for the first one has its own job by then.
+    for (let statement = 0; statement < 30; statement += 1) await api.db.execute('select 1');
+    held.release();
+    const jobs = [await first, await second];
+    assert.deepEqual(
+      jobs.map(({ status }) => status),
+      [202, 202],
+    );
+    assert.equal(jobs[0]?.json.id, jobs[1]?.json.id);
+    assert.equal((await queued()).length, 1);
   });
 });

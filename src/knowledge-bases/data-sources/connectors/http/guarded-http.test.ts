@@ -5,8 +5,9 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { REDIRECTS } from '../../../../../test/support/awkward.ts';
 import { IngestionError } from '../../../jobs/job-error.ts';
-import { GuardedHttp, readBody } from './guarded-http.ts';
+import { GuardedHttp, readBody, redirectHeaders } from './guarded-http.ts';
 
 const { signal } = new AbortController();
 const failsWith = (code: string) => (error: unknown) => {
@@ -151,7 +152,8 @@ describe('GuardedHttp with an allowed host', () => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://a');
     const moved = (location: string) => response.writeHead(302, { location }).end();
     if (pathname === '/chain') return moved(`/chain?left=${Number(searchParams.get('left')) - 1}`);
-    if (pathname === '/other') return moved(`http://127.0.0.1:${server.port}/text`);
+    if (pathname === '/other') return moved(`http://127.0.0.1:${server.port}/${searchParams.get('then')}`);
+    if (pathname === '/back') return moved(`http://localhost:${server.port}/text`);
     if (pathname === '/gzip') return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('hello'));
     if (pathname === '/bomb') return response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
     if (pathname === '/damaged') return response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
@@ -195,16 +197,25 @@ describe('GuardedHttp with an allowed host', () => {
     await assert.rejects(http.request('http://127.0.0.1:1/', {}, signal), failsWith('server_error'));
   });
 
-  it('does not send credentials to another origin', async () => {
+  it('does not send credentials to another origin, nor back to the first one', async () => {
     const headers = { authorization: 'Bearer x', cookie: 'a=b' };
     seen.length = 0;
-    const response = await http.request(`http://localhost:${server.port}/other`, { headers }, signal);
+    const response = await http.request(`http://localhost:${server.port}/other?then=back`, { headers }, signal);
     assert.equal((await readBody(response)).toString(), 'text');
     assert.deepEqual(seen, [
       ['Bearer x', 'a=b'],
       [undefined, undefined],
+      [undefined, undefined],
     ]);
   });
+
+  for (const { name, from, to, keepsCredentials } of REDIRECTS) {
+    it(`${keepsCredentials ? 'keeps' : 'drops'} the credentials of a request that is redirected: ${name}`, () => {
+      const headers = { accept: 'text/html', authorization: 'Bearer x', cookie: 'a=b' };
+      const kept = keepsCredentials ? headers : { accept: 'text/html' };
+      assert.deepEqual(redirectHeaders(headers, new URL('/a', from), new URL('/b', to)), kept);
+    });
+  }
 
   it('stops at a redirect that the caller does not follow', async () => {
     const response = await http.request(`http://127.0.0.1:${server.port}/chain`, { follow: () => false }, signal);

@@ -73,7 +73,7 @@ export class GuardedHttp {
       if (redirects === MAX_REDIRECTS) {
         throw new IngestionError('server_error', `${current.host} redirects more than ${MAX_REDIRECTS} times.`);
       }
-      if (target.origin !== current.origin) headers = withoutCredentials(headers);
+      headers = redirectHeaders(headers, current, target);
       current = requireHttpUrl(target.href);
     }
   }
@@ -140,9 +140,14 @@ function redirectTarget({ status, headers }: GuardedResponse, base: URL): URL | 
   return new URL(location, base);
 }
 
-function withoutCredentials(headers: Record<string, string>) {
-  const kept = Object.entries(headers).filter(([name]) => !CREDENTIAL_HEADERS.has(name));
-  return Object.fromEntries(kept) as typeof headers & { 'accept-encoding': string };
+/** Headers of a request that follows a redirect: without credentials when scheme, host or port change. */
+export function redirectHeaders<Headers extends Readonly<Record<string, string>>>(
+  headers: Headers,
+  from: URL,
+  to: URL,
+): Headers {
+  if (from.origin === to.origin) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !CREDENTIAL_HEADERS.has(name))) as Headers;
 }
 
 function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {

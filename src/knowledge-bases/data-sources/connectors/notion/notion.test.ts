@@ -125,6 +125,28 @@ describe('a data source of the type notion', () => {
     workspace.databases.set(notionId('d'), page('Table', under('1')));
   });
 
+  it('takes no page in the trash, wherever it is listed', async () => {
+    const trashed = ['2', '3', '4'];
+    for (const digit of trashed) change(digit, { in_trash: true });
+    const everything = await create(body());
+    assert.deepEqual(names(await everything.documents()), ['Home']);
+    const selections = [
+      { page_ids: [notionId('1')], expected: ['Home'] },
+      { page_ids: [notionId('4')], expected: [] },
+      { database_ids: [notionId('d')], expected: [] },
+    ];
+    for (const { expected, ...selection } of selections) {
+      assert.deepEqual(names(await (await create(body(selection))).documents()), expected);
+    }
+    for (const digit of trashed) change(digit, { in_trash: false });
+    await everything.sync();
+    assert.deepEqual(names(await everything.documents()), ['Below', 'Elsewhere', 'Home', 'Row']);
+    change('1', { in_trash: true });
+    await everything.sync();
+    assert.deepEqual(names(await everything.documents()), ['Below', 'Elsewhere', 'Row']);
+    change('1', { in_trash: false });
+  });
+
   it('reads all data sources of a database, code with its language and bookmarks with their address', async () => {
     const ids = ['11', '22'].map((digits) => notionId('5').replace(/^55/, digits));
     workspace.databases.set(notionId('5'), { ...page('Two', under('1')), sources: ids });
