@@ -183,6 +183,34 @@ describe('quire ingest', () => {
     await api.send('DELETE', `/v1/knowledge-bases/${base}`);
   });
 
+  it('exits with code 1 when a job fails as a whole, although no document failed', async () => {
+    mkdirSync(join(folder, 'cancelled'));
+    writeFileSync(join(folder, 'cancelled/lamp.txt'), 'On the lamp.');
+    const hold = Promise.withResolvers<void>();
+    embeddingGate = hold.promise;
+    let cancelling: Promise<unknown> | null = null;
+    const cancel = async () => {
+      const base = (await all('knowledge-bases')).find(({ name }: { name: string }) => name === 'Cancelled').id;
+      const [job] = await all(`knowledge-bases/${base}/ingestion-jobs`);
+      await api.send('POST', `/v1/knowledge-bases/${base}/ingestion-jobs/${job.id}/cancel`);
+      hold.resolve();
+      return base;
+    };
+    const args = ['ingest', join(folder, 'cancelled'), '--kb', 'Cancelled', '--json'];
+    const { code, json, stderr } = await quire(args, (text) => {
+      if (/ingesting|queued/.test(text)) cancelling ??= cancel();
+    });
+    const [{ job }] = json.data_sources;
+    assert.deepEqual([job.status, job.error.code, job.documents_failed], ['failed', 'cancelled', 0]);
+    assert.deepEqual([code, json.failed_count], [1, 1]);
+    assert.deepEqual(
+      json.failed.map(({ name }: { name: string }) => name),
+      [json.data_sources[0].id],
+    );
+    assert.match(stderr, /1 document could not be ingested\.\n$/);
+    await api.send('DELETE', `/v1/knowledge-bases/${await cancelling}`);
+  });
+
   it('skips and reports names that are not valid UTF-8', async () => {
     const root = join(folder, 'odd');
     mkdirSync(root);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { withDeadline } from '../../../test/deadline.ts';
 import { engineUnavailable } from '../../errors.ts';
 import type { Replica, Replicas } from './replicas.ts';
-import { withRetries } from './retries.ts';
+import { isTransient, withRetries } from './retries.ts';
 import { DEFAULT_TIMEOUTS } from './timeouts.ts';
 
 /** Runs failing attempts at one replica; returns their number and the outcome. */
@@ -77,4 +77,23 @@ describe('withRetries', () => {
     await assert.rejects(long.end, /It is gone/);
     assert.equal(long.attempts(), 1);
   });
+});
+
+describe('isTransient', () => {
+  const cases: [status: number, isRetried: boolean, isEjected: boolean][] = [
+    [429, true, false],
+    [502, true, true],
+    [503, true, true],
+    [504, true, true],
+    ...[400, 401, 404, 408, 500, 501].map((status): [number, boolean, boolean] => [status, false, false]),
+  ];
+  for (const [status, isRetried, isEjected] of cases) {
+    it(`${status} is ${isRetried ? '' : 'not '}retried, and ${isEjected ? 'ejects' : 'does not eject'} the replica`, () => {
+      const ejected: Replica[] = [];
+      const replica = { inFlight: 0 } as Replica;
+      const replicas = { failed: (failed: Replica) => void ejected.push(failed) } as unknown as Replicas;
+      assert.equal(isTransient(status, replica, replicas), isRetried);
+      assert.deepEqual(ejected, isEjected ? [replica] : []);
+    });
+  }
 });

@@ -105,18 +105,24 @@ describe('several base URLs', () => {
     assert.equal(engine.backend().ready, true);
   });
 
-  it('a failing one is ejected while another responds', async (t) => {
-    const bad = await startServer(respondWithBody(502, ''));
-    const well = await startServer(good);
-    t.after(bad.close);
-    t.after(well.close);
-    const engine = engineFor(t, { baseUrls: [bad.baseUrl, well.baseUrl] });
-    await engine.check(never);
-    // Otherwise it would be probed and used again while these requests take a second.
-    t.mock.timers.enable({ apis: ['setTimeout'] });
-    for (let i = 0; i < 6; i += 1) assert.equal(await sendJsonRequest(engine), 'a');
-    assert.equal(bad.requests.filter(({ method }) => method === 'POST').length, 1);
-  });
+  for (const { status, isEjected } of [
+    { status: 502, isEjected: true },
+    { status: 429, isEjected: false },
+  ]) {
+    it(`one that answers ${status} is ${isEjected ? 'ejected' : 'asked again'} while another responds`, async (t) => {
+      const bad = await startServer(respondWithBody(status, ''));
+      const well = await startServer(good);
+      t.after(bad.close);
+      t.after(well.close);
+      const engine = engineFor(t, { baseUrls: [bad.baseUrl, well.baseUrl] });
+      await engine.check(never);
+      // Otherwise it would be probed and used again while these requests take a second.
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      for (let i = 0; i < 6; i += 1) assert.equal(await sendJsonRequest(engine), 'a');
+      const posts = bad.requests.filter(({ method }) => method === 'POST').length;
+      assert.equal(posts > 1, !isEjected, `${posts} requests`);
+    });
+  }
 
   it('concurrent requests are load-balanced', async (t) => {
     const servers = await Promise.all([1, 2].map(() => startServer(good)));
