@@ -24,6 +24,20 @@ export interface Setting {
 const Text = Type.String({ minLength: 1 });
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
 
+/** Fields that this service sets or checks itself, so that no request may replace them. */
+const OWN_UPSTREAM_FIELDS: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'prompt', 'suffix', 'echo', 'stream', 'stream_options', 'n', 'best_of', 'stop', 'seed'],
+  ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'],
+  ...['logit_bias', 'logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['functions', 'function_call', 'cache_salt', 'priority', 'knowledge_bases', 'input', 'instructions', 'text'],
+  ...['reasoning', 'reasoning_effort', 'verbosity', 'chat_template_kwargs'],
+]);
+
+function rejectOwnFields(names: readonly string[]): void {
+  const own = names.find((name) => OWN_UPSTREAM_FIELDS.has(name));
+  if (own !== undefined) throw new Error(`must not contain '${own}', which Quire handles itself`);
+}
+
 /** All settings. Environment variables override the file, which overrides the defaults. */
 export const SETTINGS = {
   host: {
@@ -103,6 +117,16 @@ export const SETTINGS = {
     schema: Text,
     default: null,
     description: "Model name sent to the upstream. Unset: Quire's model id.",
+  },
+  upstreamParameters: {
+    env: 'QUIRE_UPSTREAM_PARAMETERS',
+    file: 'upstream_parameters',
+    schema: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), { maxItems: 64 }),
+    check: (names) => rejectOwnFields(names as string[]),
+    default: null,
+    list: true,
+    description:
+      'Further fields of chat, completion and response requests that all upstream servers get unchanged, such as `top_k,min_p`. `reasoning_effort`, `verbosity` and `chat_template_kwargs` are always sent. Unset: other fields are ignored.',
   },
   rateLimits: {
     env: 'QUIRE_RATE_LIMITS',

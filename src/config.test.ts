@@ -51,6 +51,15 @@ describe('loadConfig', () => {
     assert.deepEqual(sources['bodyLimitBytes'], { origin: 'default', line: null, value: 67_108_864 });
   });
 
+  it('upstream_parameters is a list of fields that Quire does not handle itself', () => {
+    const load = (value: string) => loadConfig({ QUIRE_UPSTREAM_PARAMETERS: value }).upstreamParameters;
+    assert.deepEqual(load('top_k, min_p'), ['top_k', 'min_p']);
+    assert.deepEqual(withFile('upstream_parameters: [top_k]\n').upstreamParameters, ['top_k']);
+    for (const own of ['model', 'messages', 'cache_salt', 'priority', 'max_tokens', 'n', 'stream'])
+      assertRejected(() => load(`top_k,${own}`), new RegExp(`must not contain '${own}'`));
+    for (const odd of ['__proto__', 'Top', 'a b', 'a-b']) assertRejected(() => load(odd), /QUIRE_UPSTREAM_PARAMETERS/);
+  });
+
   it('bounds request bodies by the memory limit', () => {
     const environment = { QUIRE_MEMORY_LIMIT_MB: '1024', QUIRE_BODY_LIMIT: '67108864' };
     assert.equal(loadConfig(environment).bodyLimitBytes, 24 * 2 ** 20);

@@ -31,6 +31,8 @@ export interface Config {
   upstreamUrl: string[] | null;
   upstreamApiKey: string | null;
   upstreamModel: string | null;
+  /** Further fields of requests that upstream servers get; null: none. */
+  upstreamParameters: string[] | null;
   /** Memory limit of the process and the budget of its components. */
   memory: { limit: MemoryLimit; budget: MemoryBudget };
   localThreads: number | null;

@@ -21,6 +21,7 @@ describe('POST /v1/chat/completions', () => {
       completion_tokens: 2,
       total_tokens: 9,
       prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
     });
     assert.equal(answer.headers.get('x-cache-status'), 'MISS');
   });

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { SamplingFields, Usage } from '../inference/parameters.ts';
+import { ChatTemplateKwargs, ReasoningEffort, SamplingFields, Usage, Verbosity } from '../inference/parameters.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Name of a function or schema, as OpenAI accepts it. */
@@ -93,10 +93,9 @@ export const ChatRequest = Type.Object(
       Type.Array(Type.Literal('text'), { minItems: 1, description: 'Only text is generated.' }),
     ),
     store: Type.Optional(Type.Boolean({ description: 'Ignored: chat completions are not stored.' })),
-    reasoning_effort: Type.Optional(
-      Type.Enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'], { description: 'Ignored.' }),
-    ),
-    verbosity: Type.Optional(Type.Enum(['low', 'medium', 'high'], { description: 'Ignored.' })),
+    reasoning_effort: Type.Optional(ReasoningEffort),
+    verbosity: Type.Optional(Verbosity),
+    chat_template_kwargs: Type.Optional(ChatTemplateKwargs),
     knowledge_bases: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: 64,

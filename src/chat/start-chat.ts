@@ -7,7 +7,7 @@ import { generationBounds } from '../inference/cost-bounds.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import type { Notices } from '../inference/moderation-notice.ts';
-import { samplingParameters, stopSequences } from '../inference/parameters.ts';
+import { chatParameters, samplingParameters, stopSequences } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import { findKnowledgeBases, groundPrompt } from '../knowledge-bases/grounding/ground-prompt.ts';
@@ -19,7 +19,7 @@ import { chatPrompt, outputFormat } from './prompt.ts';
 import type { ChatRequest } from './schema.ts';
 
 /** Dependencies of a chat completion. */
-export type ChatDeps = Pick<Deps, 'countPrompt' | 'screen'> & RetrievalDeps;
+export type ChatDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen'> & RetrievalDeps;
 
 type ChatInput = GenerationInput & { prompt: ChatPrompt };
 
@@ -58,7 +58,7 @@ export async function startChat(
 ): Promise<ChatRun> {
   const admission = admit(deps, call, { kind: 'chat', model: request.model });
   rejectUnsupported(request);
-  const parameters = generationParameters(request);
+  const parameters = generationParameters(deps, request);
   const prompt = chatPrompt(request);
   requirePromptFits(admission.model, prompt);
   await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
@@ -109,7 +109,7 @@ async function startGrounded(
   throw rejection;
 }
 
-function generationParameters(request: ChatRequest): Omit<GenerationInput, 'prompt'> {
+function generationParameters(deps: Pick<Deps, 'config'>, request: ChatRequest): Omit<GenerationInput, 'prompt'> {
   return {
     choices: request.n ?? 1,
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
@@ -118,6 +118,7 @@ function generationParameters(request: ChatRequest): Omit<GenerationInput, 'prom
     format: outputFormat(request),
     logprobs: alternativesPerToken(request),
     promptLogprobs: false,
+    upstreamParameters: chatParameters(deps, request),
     incremental: request.stream ?? false,
   };
 }

@@ -77,6 +77,7 @@ export function addUsage(a: GenerationUsage, b: GenerationUsage): GenerationUsag
     promptTokens: a.promptTokens + b.promptTokens,
     cachedTokens: a.cachedTokens + b.cachedTokens,
     completionTokens: a.completionTokens + b.completionTokens,
+    reasoningTokens: (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0),
   };
 }
 

@@ -82,6 +82,7 @@ describe('POST /v1/completions', () => {
       completion_tokens: 12,
       total_tokens: 21,
       prompt_tokens_details: { cached_tokens: 3 },
+      completion_tokens_details: { reasoning_tokens: 0 },
     });
     const streamed = chunks((await complete({ ...body, stream: true, stream_options: { include_usage: true } })).text);
     for (const chunk of streamed) assertSchema(CompletionChunk, chunk);

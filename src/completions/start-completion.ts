@@ -6,7 +6,7 @@ import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import type { Notices } from '../inference/moderation-notice.ts';
-import { samplingParameters, stopSequences } from '../inference/parameters.ts';
+import { samplingParameters, stopSequences, upstreamParameters } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
@@ -17,7 +17,7 @@ import type { CompletionRequest } from './schema.ts';
 /** Dependencies of a text completion. */
 export type CompletionDeps = Pick<
   Deps,
-  'models' | 'reserve' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'
+  'config' | 'models' | 'reserve' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'
 >;
 
 /** Maximum number of prompts of one request that run concurrently, so that one request cannot fill the queue of an engine. */
@@ -68,10 +68,14 @@ export async function startCompletion(
   rejectContradictions(request, admission);
   const prompts = [request.prompt].flat();
   const [firstPrompt = ''] = prompts;
-  await admission.requireCredits(deps, () => generationBounds(admission.model, generationInput(request, firstPrompt)));
+  await admission.requireCredits(deps, () =>
+    generationBounds(admission.model, generationInput(deps, request, firstPrompt)),
+  );
   // Screens all prompts before the first generation: a blocked prompt must not end a started stream.
   const inputs = await settleAll(
-    prompts.map((text) => screenInput(deps, admission, generationInput(request, text), [text, request.suffix ?? ''])),
+    prompts.map((text) =>
+      screenInput(deps, admission, generationInput(deps, request, text), [text, request.suffix ?? '']),
+    ),
   );
   const generations: Generation[] = [];
   const start = async (input: Screened<GenerationInput>) => {
@@ -109,7 +113,7 @@ async function* promptEvents(
   for await (const event of events) yield { prompt, event };
 }
 
-function generationInput(request: CompletionRequest, text: string): GenerationInput {
+function generationInput(deps: Pick<Deps, 'config'>, request: CompletionRequest, text: string): GenerationInput {
   const candidates = candidatesPerPrompt(request);
   const needsRanking = candidates > (request.n ?? 1);
   return {
@@ -122,6 +126,7 @@ function generationInput(request: CompletionRequest, text: string): GenerationIn
     // `best_of` ranks by log probabilities.
     logprobs: request.logprobs ?? (needsRanking ? 0 : null),
     promptLogprobs: showsPromptLogprobs(request),
+    upstreamParameters: upstreamParameters(deps, request),
     incremental: request.stream ?? false,
   };
 }

@@ -115,6 +115,8 @@ export interface GenerationRequest {
   logprobs: number | null;
   /** Whether to return log probabilities of the prompt. Requires `features().promptLogprobs`. */
   promptLogprobs: boolean;
+  /** Parameters for upstream servers by name, sent as they are; other engines ignore them. Absent: none. */
+  upstreamParameters?: Readonly<Record<string, unknown>>;
   /** Whether the caller streams; false allows an engine to return the completion at once. */
   incremental: boolean;
   /** The organization: queues are shared fairly among scopes. Cached prompts are invisible to other scopes. */
@@ -145,6 +147,8 @@ export interface GenerationUsage {
   promptTokens: number;
   cachedTokens: number;
   completionTokens: number;
+  /** Completion tokens that were reasoning. Absent: the sum of the reasoning deltas. */
+  reasoningTokens?: number;
 }
 
 /**

@@ -35,6 +35,22 @@ describe('clampUsage', () => {
     }
   });
 
+  it('has at most as many reasoning tokens as completion tokens, and none where none are reported', () => {
+    const clamp = (reasoningTokens: number) =>
+      clampUsage({ promptTokens: 1, cachedTokens: 0, completionTokens: 9, reasoningTokens }).reasoningTokens;
+    for (const [reported, clamped] of [
+      [0, 0],
+      [9, 9],
+      [10, 9],
+      [-1, 0],
+      [Number.NaN, 0],
+      [Infinity, 0],
+    ] as const) {
+      assert.equal(clamp(reported), clamped);
+    }
+    assert.ok(!('reasoningTokens' in clampUsage({ promptTokens: 1, cachedTokens: 0, completionTokens: 9 })));
+  });
+
   it('takes what is not a number as 0', () => {
     const told = { promptTokens: '12', cachedTokens: null, completionTokens: undefined } as unknown as GenerationUsage;
     assert.deepEqual(clampUsage(told), { promptTokens: 0, cachedTokens: 0, completionTokens: 0 });

@@ -5,14 +5,17 @@ const MAX_TOKENS = 2_147_483_647;
 
 /**
  * Returns usage that can be billed, whatever an engine or upstream reported: integers in 0..MAX_TOKENS, and at most
- * `promptTokens` cached tokens. NaN and infinities count as 0.
+ * `promptTokens` cached and `completionTokens` reasoning tokens. NaN and infinities count as 0.
  */
 export function clampUsage(reported: GenerationUsage): GenerationUsage {
   const promptTokens = clampCount(reported.promptTokens);
+  const completionTokens = clampCount(reported.completionTokens);
+  const { reasoningTokens } = reported;
   return {
     promptTokens,
     cachedTokens: Math.min(clampCount(reported.cachedTokens), promptTokens),
-    completionTokens: clampCount(reported.completionTokens),
+    completionTokens,
+    ...(reasoningTokens !== undefined && { reasoningTokens: Math.min(clampCount(reasoningTokens), completionTokens) }),
   };
 }
 

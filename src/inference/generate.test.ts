@@ -102,7 +102,7 @@ describe('startGeneration', () => {
     const { generation, records, counted, persist } = await start(events);
     persist();
     const { usage } = await collect(generation.events, 1);
-    assert.deepEqual(usage, { promptTokens: 6, cachedTokens: 4, completionTokens: 9 });
+    assert.deepEqual(usage, { promptTokens: 6, cachedTokens: 4, completionTokens: 9, reasoningTokens: 0 });
     assert.deepEqual(
       records.map(({ outcome, promptTokens, cachedTokens, completionTokens }) => [
         outcome,

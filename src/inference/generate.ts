@@ -40,7 +40,7 @@ export interface Generation {
   /** Results of screening the input and, after the end of `events`, a non-streamed answer. */
   notices(): Notices;
   /** Usage so far; after the end of `events` for any reason, the recorded usage. */
-  usage(): GenerationUsage;
+  usage(): Required<GenerationUsage>;
 }
 
 /**
@@ -65,7 +65,7 @@ export async function startGeneration(
   const { priority } = call;
   const request = { ...input.value, maxTokens, scope, cacheScope: `${scope}/${model.id}`, priority };
   const notices = [input.notice];
-  const used = { ...NO_USAGE };
+  const used = { ...NO_USAGE, reasoningTokens: 0 };
   const events = meteredEvents(deps, admission, modelCall, { request, signal, notices, used });
   const first = await events.next();
   if (first.done || first.value.type !== 'prompt-end') {
@@ -87,7 +87,7 @@ interface MeteredRequest {
   /** The notice of the output is added. */
   notices: (ModerationNotice | null)[];
   /** Updated with each event. */
-  used: GenerationUsage;
+  used: Required<GenerationUsage>;
 }
 
 /**
@@ -109,7 +109,7 @@ async function* meteredEvents(
   try {
     for await (const event of modelCall.engine.generate(request, signal)) {
       if (event.type === 'usage') {
-        Object.assign(used, clampUsage(event.usage));
+        Object.assign(used, clampUsage({ reasoningTokens: used.reasoningTokens, ...event.usage }));
         outcome = 'completed';
       } else if (event.type === 'prompt-end') {
         isProcessed = true;
@@ -124,6 +124,7 @@ async function* meteredEvents(
       } else {
         if (event.type !== 'choice-end') {
           used.completionTokens += event.tokens;
+          if (event.type === 'reasoning-delta') used.reasoningTokens += event.tokens;
           if (request.incremental) modelCall.markFirstToken();
         } else if (event.choice === 0) finishReason = event.reason;
         if (request.incremental) yield event;

@@ -83,6 +83,7 @@ export class ModelCall<Engine> {
     const durationMs = Math.max(0, now - this.startedAt);
     this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
     call.countTokens?.(usage.promptTokens + usage.completionTokens);
+    const { promptTokens, cachedTokens, completionTokens } = usage;
     const record: UsageRecord = {
       id: newId('usage'),
       organizationId: caller.organizationId,
@@ -90,7 +91,7 @@ export class ModelCall<Engine> {
       requestId,
       endpoint,
       model: model.id,
-      ...usage,
+      ...{ promptTokens, cachedTokens, completionTokens },
       searches: 0,
       rerankUnits: kind === 'rerank' ? this.#inputs : 0,
       costMicros: costMicros(usage, model.pricing, isBatchLine),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import type { Deps } from '../deps.ts';
 import type { Sampling } from '../engines/engine.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
@@ -70,6 +71,47 @@ export function stopSequences(request: Static<typeof Fields>): string[] {
   return [...new Set([request.stop ?? []].flat())];
 }
 
+/** Fields of a chat request that upstream servers get as they are. */
+const CHAT_PARAMETERS = ['reasoning_effort', 'verbosity', 'chat_template_kwargs'];
+
+/**
+ * Parameters of a request for upstream servers: those that the operator lists, from any field of the body, and `parameters`. Null means
+ * absent.
+ */
+export function upstreamParameters(
+  { config }: Pick<Deps, 'config'>,
+  request: object,
+  parameters: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const listed = (config.upstreamParameters ?? []).map((name) => [name, (request as Record<string, unknown>)[name]]);
+  const entries = [...listed, ...Object.entries(parameters)];
+  return Object.fromEntries(entries.filter(([, value]) => value != null));
+}
+
+/** The same for a chat completion. */
+export function chatParameters(deps: Pick<Deps, 'config'>, request: object): Record<string, unknown> {
+  const own = CHAT_PARAMETERS.map((name) => [name, (request as Record<string, unknown>)[name]]);
+  return upstreamParameters(deps, request, Object.fromEntries(own));
+}
+
+/** Settings of the chat template, which only upstream servers read. */
+export const ChatTemplateKwargs = Type.Record(Type.String(), Type.Unknown(), {
+  description:
+    'Variables of the chat template, such as `enable_thinking`; for upstream servers, ignored by other engines.',
+});
+
+/** How much a model thinks before it answers. */
+export const ReasoningEffort = Type.Enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'], {
+  type: 'string',
+  description: 'For upstream servers; ignored by other engines.',
+});
+
+/** How long answers are. */
+export const Verbosity = Type.Enum(['low', 'medium', 'high'], {
+  type: 'string',
+  description: 'For upstream servers; ignored by other engines.',
+});
+
 /** Token usage in every completion. */
 export const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
@@ -77,6 +119,9 @@ export const Usage = Type.Object({
   total_tokens: Type.Integer(),
   prompt_tokens_details: Type.Object({
     cached_tokens: Type.Integer({ description: 'Tokens served from the prefix cache.' }),
+  }),
+  completion_tokens_details: Type.Object({
+    reasoning_tokens: Type.Integer({ description: 'Tokens of `reasoning_content`.' }),
   }),
 });
 

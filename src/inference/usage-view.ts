@@ -1,13 +1,14 @@
 import type { GenerationUsage } from '../engines/engine.ts';
 import type { Usage } from './parameters.ts';
 
-/** Usage in the format of the API. `cached_tokens` is always present and at most `prompt_tokens`. */
+/** Usage in the format of the API. Both details are always present, and at most the tokens that they are part of. */
 export function viewUsage(usage: GenerationUsage): Usage {
   return {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     total_tokens: usage.promptTokens + usage.completionTokens,
     prompt_tokens_details: { cached_tokens: Math.min(usage.cachedTokens, usage.promptTokens) },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
   };
 }
 

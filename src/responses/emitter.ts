@@ -1,3 +1,4 @@
+import type { TokenLogprob } from '../engines/engine.ts';
 import { newId } from '../lib/ids.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import type {
@@ -7,6 +8,7 @@ import type {
   OutputItem,
   ReasoningItem,
   ResponseAnnotation,
+  TokenLogprobs,
 } from './item-schema.ts';
 import type { ResponseError, ResponseResource, ResponseUsage } from './schema.ts';
 
@@ -48,6 +50,8 @@ interface OpenItem {
   item: OutputItem;
   /** Text of a message or of reasoning so far. */
   text: string;
+  /** Of the tokens of a message so far; null unless requested. */
+  logprobs: TokenLogprobs[] | null;
 }
 
 /**
@@ -85,7 +89,7 @@ export class ResponseEmitter {
   get output(): OutputItem[] {
     return this.#output.map((item, index) => {
       const open = this.#open.get(index);
-      return open === undefined ? item : withText(open.item, open.text);
+      return open === undefined ? item : withText(open);
     });
   }
 
@@ -105,8 +109,8 @@ export class ResponseEmitter {
   }
 
   /** Text of the answer. Announces a message unless one is open. */
-  text(delta: string): ResponseEvent[] {
-    return this.#delta('message', delta);
+  text(delta: string, logprobs?: readonly TokenLogprob[]): ResponseEvent[] {
+    return this.#delta('message', delta, logprobs?.map(viewLogprob));
   }
 
   /** Reasoning. Its deltas have no events of their own. */
@@ -120,12 +124,12 @@ export class ResponseEmitter {
     const open = index === null ? undefined : this.#open.get(index);
     this.#current = null;
     if (index === null || open === undefined) return [];
-    const { item, text } = open;
-    const filled = { ...withText(item, text), status } as OutputItem;
+    const { item, text, logprobs } = open;
+    const filled = { ...withText(open), status } as OutputItem;
     if (filled.type !== 'message') return this.#close(index, filled);
     const content = filled.content.map((part) => ({ ...part, annotations: this.#annotate(text, this.#output) }));
     const at = { item_id: item.id, output_index: index, content_index: 0 };
-    const done = this.#number({ type: 'response.output_text.done', ...at, text });
+    const done = this.#number({ type: 'response.output_text.done', ...at, text, ...(logprobs && { logprobs }) });
     return [done, ...this.#close(index, { ...filled, content })];
   }
 
@@ -190,7 +194,7 @@ export class ResponseEmitter {
     };
   }
 
-  #delta(type: 'message' | 'reasoning', delta: string): ResponseEvent[] {
+  #delta(type: 'message' | 'reasoning', delta: string, logprobs?: readonly TokenLogprobs[]): ResponseEvent[] {
     const events: ResponseEvent[] = [];
     let open = this.#current === null ? undefined : this.#open.get(this.#current);
     if (open?.item.type !== type) {
@@ -202,9 +206,11 @@ export class ResponseEmitter {
     }
     if (open === undefined || this.#current === null) throw new Error('no text is open');
     open.text += delta;
+    if (logprobs !== undefined) addLogprobs(open, logprobs);
     if (type === 'reasoning' || delta === '') return events;
     const at = { item_id: open.item.id, output_index: this.#current, content_index: 0 };
-    return [...events, this.#number({ type: 'response.output_text.delta', ...at, delta })];
+    const more = logprobs === undefined ? {} : { logprobs: [...logprobs] };
+    return [...events, this.#number({ type: 'response.output_text.delta', ...at, delta, ...more })];
   }
 
   #openCall(item: OutputItem): { index: number; events: ResponseEvent[] } {
@@ -216,7 +222,7 @@ export class ResponseEmitter {
   #add(item: OutputItem): { index: number; events: ResponseEvent[] } {
     this.#requireRunning();
     const index = this.#output.push(item) - 1;
-    this.#open.set(index, { item, text: '' });
+    this.#open.set(index, { item, text: '', logprobs: null });
     return { index, events: [this.#number({ type: 'response.output_item.added', output_index: index, item })] };
   }
 
@@ -245,12 +251,14 @@ export class ResponseEmitter {
     switch (event.type) {
       case 'response.output_item.added':
         this.#output[event.output_index] = event.item;
-        this.#open.set(event.output_index, { item: event.item, text: '' });
+        this.#open.set(event.output_index, { item: event.item, text: '', logprobs: null });
         this.#current = isText(event.item) ? event.output_index : null;
         return;
       case 'response.output_text.delta': {
         const open = this.#open.get(event.output_index);
-        if (open !== undefined) open.text += event.delta;
+        if (open === undefined) return;
+        open.text += event.delta;
+        if (event.logprobs !== undefined) addLogprobs(open, event.logprobs);
         return;
       }
       case 'response.output_item.done':
@@ -288,9 +296,24 @@ function newReasoning(): ReasoningItem {
   };
 }
 
-/** Returns a message or reasoning with this text, and any other item unchanged. */
-function withText(item: OutputItem, text: string): OutputItem {
-  if (item.type === 'message') return { ...item, content: [{ type: 'output_text', text, annotations: [] }] };
+function addLogprobs(open: OpenItem, logprobs: readonly TokenLogprobs[]): void {
+  open.logprobs ??= [];
+  open.logprobs.push(...logprobs);
+}
+
+function viewLogprob({ token, logprob, bytes, top }: TokenLogprob): TokenLogprobs {
+  const alternatives = top.map((one) => ({ ...one, bytes: one.bytes ?? [] }));
+  return { token, logprob, bytes: bytes ?? [], top_logprobs: alternatives };
+}
+
+/** Returns a message or reasoning with its text so far, and any other item unchanged. */
+function withText({ item, text, logprobs }: OpenItem): OutputItem {
+  if (item.type === 'message') {
+    return {
+      ...item,
+      content: [{ type: 'output_text', text, annotations: [], ...(logprobs && { logprobs: [...logprobs] }) }],
+    };
+  }
   if (item.type === 'reasoning') return { ...item, content: [{ type: 'reasoning_text', text }] };
   return item;
 }

@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { titleSchemas } from '../lib/title-schemas.ts';
-import { OutputItem } from './item-schema.ts';
+import { OutputItem, TokenLogprobs } from './item-schema.ts';
 import { ResponseResource } from './schema.ts';
 
 const common = { sequence_number: Type.Integer({ description: 'Counts the events of a response from 0.' }) };
 const item = { ...common, output_index: Type.Integer({ description: 'Position of the item in `output`.' }) };
 const text = { ...item, item_id: Type.String(), content_index: Type.Integer() };
+const logprobs = Type.Optional(Type.Array(TokenLogprobs));
 
 /** An event of a streamed response. */
 export const ResponseEvent = Type.Union([
@@ -19,8 +20,8 @@ export const ResponseEvent = Type.Union([
     ...item,
     item: OutputItem,
   }),
-  Type.Object({ type: Type.Literal('response.output_text.delta'), ...text, delta: Type.String() }),
-  Type.Object({ type: Type.Literal('response.output_text.done'), ...text, text: Type.String() }),
+  Type.Object({ type: Type.Literal('response.output_text.delta'), ...text, delta: Type.String(), logprobs }),
+  Type.Object({ type: Type.Literal('response.output_text.done'), ...text, text: Type.String(), logprobs }),
 ]);
 
 export type ResponseEvent = Static<typeof ResponseEvent>;

@@ -34,6 +34,17 @@ export const ResponseAnnotation = Type.Union([
 
 export type ResponseAnnotation = Static<typeof ResponseAnnotation>;
 
+const Logprob = {
+  token: Type.String(),
+  logprob: Type.Number(),
+  bytes: Type.Array(Type.Integer(), { description: 'Empty where the server does not tell.' }),
+};
+
+/** Log probability of a token, with the most likely alternatives. */
+export const TokenLogprobs = Type.Object({ ...Logprob, top_logprobs: Type.Array(Type.Object(Logprob)) });
+
+export type TokenLogprobs = Static<typeof TokenLogprobs>;
+
 /** A message of the model. */
 export const MessageItem = Type.Object({
   type: Type.Literal('message'),
@@ -45,6 +56,11 @@ export const MessageItem = Type.Object({
       type: Type.Literal('output_text'),
       text: Type.String(),
       annotations: Type.Array(ResponseAnnotation),
+      logprobs: Type.Optional(
+        Type.Array(TokenLogprobs, {
+          description: 'With `top_logprobs` or `include`: those of the tokens of the text.',
+        }),
+      ),
     }),
   ),
 });
@@ -180,6 +196,7 @@ export type InputItem = Static<typeof InputItem>;
 
 titleSchemas({
   ResponseAnnotation,
+  TokenLogprobs,
   MessageItem,
   SearchResult,
   FileSearchItem,

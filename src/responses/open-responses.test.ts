@@ -293,14 +293,30 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
   'background without store is rejected': rejects({ background: true, store: false }, 'background'),
   'safety_identifier and prompt_cache_key': echoes({ safety_identifier: 'a', prompt_cache_key: 'b' }),
   'include: reasoning.encrypted_content': accepts({ include: ['reasoning.encrypted_content'] }),
-  'include: logprobs are rejected': rejects({ include: ['message.output_text.logprobs'] }, 'include.0'),
-  'top_logprobs above 0 is rejected': rejects({ top_logprobs: 1 }, 'top_logprobs'),
-  'service_tier auto and default': accepts({ service_tier: 'auto' }),
-  'service_tier flex and priority are rejected': rejects({ service_tier: 'flex' }, 'service_tier'),
-  'truncation disabled': accepts({ truncation: 'disabled' }),
-  'truncation auto is rejected': rejects({ truncation: 'auto' }, 'truncation'),
-  'reasoning.effort none and reasoning.summary auto': accepts({ reasoning: { effort: 'none', summary: 'auto' } }),
-  'other reasoning.effort is rejected': rejects({ reasoning: { effort: 'high' } }, 'reasoning.effort'),
+  'include: message.output_text.logprobs': async () => {
+    await accepts({ include: ['message.output_text.logprobs'] })();
+    assert.equal(lastCall().request.logprobs, 0);
+  },
+  top_logprobs: async () => {
+    await echoes({ top_logprobs: 3 })();
+    assert.equal(lastCall().request.logprobs, 3);
+  },
+  'service_tier auto, default, flex and priority': async () => {
+    for (const service_tier of ['auto', 'default', 'flex', 'priority']) await accepts({ service_tier })();
+  },
+  'truncation disabled and auto': async () => {
+    for (const truncation of ['disabled', 'auto']) await echoes({ truncation })();
+  },
+  'reasoning.effort and reasoning.summary': async () => {
+    for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
+      await echoes({ reasoning: { effort, summary: 'auto' } })();
+      assert.deepEqual(lastCall().request.upstreamParameters, { reasoning_effort: effort });
+    }
+  },
+  'text.verbosity': async () => {
+    await accepts({ text: { verbosity: 'low' } })();
+    assert.deepEqual(lastCall().request.upstreamParameters, { verbosity: 'low' });
+  },
 };
 
 describe('Open Responses over HTTP', () => {

@@ -5,6 +5,7 @@ import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import type { GenerationInput } from '../inference/generate.ts';
+import { upstreamParameters } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import { findKnowledgeBases } from '../knowledge-bases/grounding/ground-prompt.ts';
 import { checkMetadata } from '../knowledge-bases/metadata.ts';
@@ -16,12 +17,12 @@ import type { ResponseShell } from './emitter.ts';
 import { parseInput } from './parse-input.ts';
 import { type ParsedTools, parseTools, type SearchTool } from './parse-tools.ts';
 import { continueConversation, findStoredItem } from './previous-response.ts';
-import { rejectUnsupported, toRequestError } from './request-fields.ts';
+import { LOGPROBS, rejectUnsupported, toRequestError } from './request-fields.ts';
 import type { CreateResponse } from './schema.ts';
 import type { LoopRules } from './turn-loop.ts';
 
 /** Dependencies of responses. */
-export type ResponseDeps = Pick<Deps, 'countPrompt' | 'screen'> & RetrievalDeps;
+export type ResponseDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen'> & RetrievalDeps;
 
 /** Default of `max_turns`. */
 const DEFAULT_MAX_TURNS = 10;
@@ -43,6 +44,8 @@ export interface PreparedResponse {
   /** Whether the engine selects from the results of searches itself, however many there are. */
   selectsDocuments: boolean;
   parallelToolCalls: boolean;
+  /** Whether the oldest messages are left out of prompts that are longer than the context. */
+  truncates: boolean;
   rules: LoopRules;
   shell: ResponseShell;
 }
@@ -69,7 +72,7 @@ export async function prepareResponse(
   const admission = admit(deps, call, { kind: 'chat', model: request.model });
   rejectUnsupported(request);
   const tools = parseTools(request);
-  const parameters = generationParameters(request);
+  const parameters = generationParameters(deps, request);
   if (request.metadata != null) checkMetadata(request.metadata, 'metadata');
   if (request.background === true && request.store === false)
     throw invalidValue('background', "needs 'store', because its result is retrieved later");
@@ -77,7 +80,8 @@ export async function prepareResponse(
   const conversation = identity.conversation ?? (await parseConversation(deps, call, request));
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
-  requireFits(admission, prompt);
+  const truncates = request.truncation === 'auto';
+  if (!truncates) requireFits(admission, prompt);
   await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
   const input = await screenInput(deps, admission, { ...parameters, prompt }, userTexts(messages));
   return {
@@ -90,6 +94,7 @@ export async function prepareResponse(
     search,
     selectsDocuments: search !== null && selectsDocuments(admission, prompt, parameters.format),
     parallelToolCalls: request.parallel_tool_calls ?? true,
+    truncates,
     rules: loopRules(request, tools, admission, messages.at(-1)?.role === 'user'),
     shell: createShell(request, tools, identity, admission.engine.features()),
   };
@@ -131,7 +136,7 @@ function userTexts(messages: readonly ChatMessage[]): string[] {
   return messages.flatMap(({ role, content }) => (role === 'user' && content !== null ? [content] : []));
 }
 
-function generationParameters(request: CreateResponse): Omit<GenerationInput, 'prompt'> {
+function generationParameters(deps: Pick<Deps, 'config'>, request: CreateResponse): Omit<GenerationInput, 'prompt'> {
   const topP = request.top_p ?? 1;
   return {
     choices: 1,
@@ -146,10 +151,20 @@ function generationParameters(request: CreateResponse): Omit<GenerationInput, 'p
       logitBias: {},
     },
     format: outputFormat(request),
-    logprobs: null,
+    logprobs: alternativesPerToken(request),
     promptLogprobs: false,
+    upstreamParameters: upstreamParameters(deps, request, {
+      reasoning_effort: request.reasoning?.effort,
+      verbosity: request.text?.verbosity,
+      chat_template_kwargs: request.chat_template_kwargs,
+    }),
     incremental: request.stream ?? false,
   };
+}
+
+function alternativesPerToken({ include, top_logprobs: alternatives }: CreateResponse): number | null {
+  const isIncluded = include?.includes(LOGPROBS) ?? false;
+  return isIncluded || (alternatives ?? 0) > 0 ? (alternatives ?? 0) : null;
 }
 
 function outputFormat({ text }: CreateResponse): OutputFormat {
@@ -205,10 +220,13 @@ function createShell(
     top_p: request.top_p ?? 1,
     presence_penalty: request.presence_penalty ?? 0,
     frequency_penalty: request.frequency_penalty ?? 0,
-    top_logprobs: 0,
-    text: { format: request.text?.format ?? { type: 'text' } },
-    reasoning: { effort: null, summary: null },
-    truncation: 'disabled',
+    top_logprobs: request.top_logprobs ?? 0,
+    text: {
+      format: request.text?.format ?? { type: 'text' },
+      ...(request.text?.verbosity != null && { verbosity: request.text.verbosity }),
+    },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
+    truncation: request.truncation ?? 'disabled',
     store: request.store ?? true,
     background: request.background ?? false,
     service_tier: 'default',

@@ -16,13 +16,28 @@ const UNSUPPORTED = {
   stop: null,
   logprobs: null,
   logit_bias: null,
-  reasoning_effort: null,
+  reasoning_effort: 'reasoning.effort',
   knowledge_bases: 'tools',
   context_management: null,
 } as const;
 
-/** Values of `include` that change nothing: the results of a search and the reasoning are always included. */
-const INCLUDED: ReadonlySet<string> = new Set(['file_search_call.results', 'reasoning.encrypted_content']);
+/** Value of `include` for the log probabilities of the answer. */
+export const LOGPROBS = 'message.output_text.logprobs';
+
+/**
+ * Values of `include`. The others change nothing: results of searches and reasoning are always included, and there are no items of other
+ * kinds.
+ */
+const INCLUDED: ReadonlySet<string> = new Set([
+  LOGPROBS,
+  'file_search_call.results',
+  'reasoning.encrypted_content',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+]);
 
 /** Throws 400 naming the first field that this service cannot honour. */
 export function rejectUnsupported(request: CreateResponse): void {
@@ -33,17 +48,6 @@ export function rejectUnsupported(request: CreateResponse): void {
   (request.include ?? []).forEach((value, index) => {
     if (!INCLUDED.has(value)) throw invalidValue(`include.${index}`, `must be one of ${[...INCLUDED].join(', ')}`);
   });
-  requireOneOf('truncation', request.truncation, ['disabled']);
-  requireOneOf('service_tier', request.service_tier, ['auto', 'default']);
-  requireOneOf('reasoning.effort', request.reasoning?.effort, ['none']);
-  requireOneOf('reasoning.summary', request.reasoning?.summary, ['auto']);
-  if ((request.top_logprobs ?? 0) !== 0) throw invalidValue('top_logprobs', 'must be 0');
-  const verbosity = request.text?.verbosity ?? null;
-  if (verbosity !== null && verbosity !== 'medium') throw invalidValue('text.verbosity', "must be 'medium'");
-}
-
-function requireOneOf(param: string, value: string | null | undefined, accepted: readonly string[]): void {
-  if (value != null && !accepted.includes(value)) throw invalidValue(param, `must be ${accepted.join(' or ')}`);
 }
 
 /** Names of fields where engines and chat completions differ from responses. */

@@ -1,4 +1,5 @@
 import type { ChatPrompt, FinishReason } from '../engines/engine.ts';
+import { ApiError } from '../errors.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
@@ -13,6 +14,7 @@ import { forcedQuery, parseQuery, searchFiles, searchTool } from './file-search.
 import type { FileSearchItem, OutputItem } from './item-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
+import { truncateMessages } from './truncate-messages.ts';
 import { type SearchCall, TurnCalls } from './turn-calls.ts';
 import { endOfTurn, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
 
@@ -50,9 +52,17 @@ interface RelayedTurn {
 async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
   const { deps, prepared, signal } = loop;
   const plan = planTurn(prepared.rules, loopState(loop));
-  const prompt = turnPrompt(loop, plan);
-  const input = prepared.input.withContext((value) => ({ ...value, prompt }));
-  return { plan, generation: await startGeneration(deps, prepared.admission, input, signal) };
+  for (let prompt = turnPrompt(loop, plan); ; ) {
+    const input = prepared.input.withContext((value) => ({ ...value, prompt }));
+    try {
+      return { plan, generation: await startGeneration(deps, prepared.admission, input, signal) };
+    } catch (error) {
+      const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded';
+      const messages = isTooLong && prepared.truncates ? truncateMessages(prompt.messages) : null;
+      if (messages === null) throw error;
+      prompt = { ...prompt, messages };
+    }
+  }
 }
 
 /** Runs turns until the loop ends. Yields the events of the output items; returns how the response ended. */
@@ -81,21 +91,18 @@ async function* relayTurn(
   const calls = new TurnCalls(emitter, { hasSearch: prepared.search !== null, isEager: !prepared.shell.background });
   const itemsBefore = emitter.output.length;
   let reason: FinishReason = 'stop';
-  let reasoningTokens = 0;
   let endsWithCall = false;
   try {
     for await (const event of generation.events) {
       if ('tokens' in event) endsWithCall = event.type === 'tool-call-delta';
-      if (event.type === 'text-delta') yield* emitter.text(event.text);
-      else if (event.type === 'reasoning-delta') {
-        reasoningTokens += event.tokens;
-        yield* emitter.reasoning(event.text);
-      } else if (event.type === 'tool-call-delta') yield* calls.add(event);
+      if (event.type === 'text-delta') yield* emitter.text(event.text, event.logprobs);
+      else if (event.type === 'reasoning-delta') yield* emitter.reasoning(event.text);
+      else if (event.type === 'tool-call-delta') yield* calls.add(event);
       else if (event.type === 'choice-end') reason = event.reason;
     }
   } finally {
     notices.push(...generation.notices());
-    const counts = addTurn(emitter.progress, generation, { calls: calls.count, reasoningTokens });
+    const counts = addTurn(emitter.progress, generation, calls.count);
     emitter.progress = { ...counts, ...viewNotices(notices) };
   }
   if (emitter.output.length === itemsBefore && calls.count === 0) yield* emitter.text('');
@@ -108,13 +115,9 @@ async function* relayTurn(
   return { reason, searches, functionCalls };
 }
 
-function addTurn(
-  progress: ResponseProgress,
-  generation: Generation,
-  { calls, reasoningTokens }: { calls: number; reasoningTokens: number },
-): ResponseProgress {
+function addTurn(progress: ResponseProgress, generation: Generation, calls: number): ResponseProgress {
   const { usage } = progress;
-  const { promptTokens, cachedTokens, completionTokens } = generation.usage();
+  const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = generation.usage();
   return {
     turn_count: progress.turn_count + 1,
     tool_call_count: progress.tool_call_count + calls,

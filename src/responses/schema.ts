@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
+import { ChatTemplateKwargs, ReasoningEffort, Verbosity } from '../inference/parameters.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
@@ -22,6 +23,16 @@ const FunctionFields = {
   parameters: Type.Optional(Nullable(JsonSchema)),
   strict: Type.Optional(Type.Boolean()),
 };
+
+const Truncation = Type.Enum(['auto', 'disabled'], {
+  type: 'string',
+  default: 'disabled',
+  description: '`auto`: the oldest messages are left out of a prompt that is longer than the context.',
+});
+const ReasoningSummary = Type.Enum(['auto', 'concise', 'detailed'], {
+  type: 'string',
+  description: 'Ignored: reasoning is shown whole.',
+});
 
 /** Settings of `file_search`. */
 export const FileSearchSettings = Type.Object({
@@ -107,7 +118,7 @@ export const CreateResponse = Type.Object(
               }),
             ),
           ),
-          verbosity: Type.Optional(Type.Unknown()),
+          verbosity: Type.Optional(Nullable(Verbosity)),
         }),
       ),
     ),
@@ -121,13 +132,32 @@ export const CreateResponse = Type.Object(
     background: Type.Optional(Type.Boolean({ default: false, description: 'Runs as a job; needs `store`.' })),
     metadata: Type.Optional(Nullable(MetadataObject)),
     user: Type.Optional(Type.String()),
-    include: Type.Optional(Nullable(Type.Array(Type.String()))),
-    truncation: Type.Optional(Type.String({ description: 'Only `disabled`.' })),
-    service_tier: Type.Optional(Type.String({ description: '`auto` or `default`.' })),
-    reasoning: Type.Optional(
-      Nullable(Type.Object({ effort: Type.Optional(Type.String()), summary: Type.Optional(Type.String()) })),
+    include: Type.Optional(
+      Nullable(
+        Type.Array(Type.String(), {
+          description:
+            '`message.output_text.logprobs` adds log probabilities to the answer. Results of searches and reasoning are always included.',
+        }),
+      ),
     ),
-    top_logprobs: Type.Optional(Type.Integer({ description: 'Only 0.' })),
+    truncation: Type.Optional(Truncation),
+    service_tier: Type.Optional(Type.String({ description: 'Ignored: there is one tier.' })),
+    reasoning: Type.Optional(
+      Nullable(
+        Type.Object({
+          effort: Type.Optional(Nullable(ReasoningEffort)),
+          summary: Type.Optional(Nullable(ReasoningSummary)),
+        }),
+      ),
+    ),
+    chat_template_kwargs: Type.Optional(ChatTemplateKwargs),
+    top_logprobs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 20,
+        description: 'Alternatives per token; above 0, the answer has log probabilities.',
+      }),
+    ),
     safety_identifier: Type.Optional(Type.String({ maxLength: 64 })),
     prompt_cache_key: Type.Optional(
       Type.String({ maxLength: 64, description: 'Not needed: prefixes are cached anyway.' }),
@@ -230,9 +260,12 @@ export const ResponseResource = Type.Object({
   presence_penalty: Type.Number(),
   frequency_penalty: Type.Number(),
   top_logprobs: Type.Integer(),
-  text: Type.Object({ format: Type.Record(Type.String(), Type.Unknown()) }),
-  reasoning: Type.Object({ effort: Type.Null(), summary: Type.Null() }),
-  truncation: Type.Literal('disabled'),
+  text: Type.Object({
+    format: Type.Record(Type.String(), Type.Unknown()),
+    verbosity: Type.Optional(Verbosity),
+  }),
+  reasoning: Type.Object({ effort: Nullable(ReasoningEffort), summary: Nullable(ReasoningSummary) }),
+  truncation: Truncation,
   store: Type.Boolean(),
   background: Type.Boolean(),
   service_tier: Type.Literal('default'),

@@ -145,7 +145,7 @@ export class CompletionParser {
       const text = state.reasoning.add(thinking);
       if (text !== '') events.push({ type: 'reasoning-delta', choice, text, tokens: 1 });
     }
-    const content = part.content || part.upstreamError;
+    const content = part.content || part.refusal;
     if (typeof content === 'string') this.#emitText(choice, state, content, events);
     else if (Array.isArray(content)) this.#emitText(choice, state, joinTextParts(content), events);
     if (part.tool_calls) state.calls.add(part.tool_calls, events);

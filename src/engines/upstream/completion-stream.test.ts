@@ -32,6 +32,11 @@ const fn = (name: string | undefined, args?: unknown) => ({ function: { name, ar
 
 const CASES: Case[] = [
   {
+    name: 'a refusal instead of content',
+    events: [chunk({ refusal: 'I will' }), chunk({ content: null, refusal: ' not.' }), finish('stop'), '[DONE]'],
+    text: 'I will not.',
+  },
+  {
     name: 'no usage: deltas are counted, the prompt estimated',
     events: [chunk({ role: 'assistant' }), chunk({ content: 'a' }), chunk({ content: 'b' }), finish('stop'), '[DONE]'],
     text: 'ab',
@@ -83,7 +88,7 @@ const CASES: Case[] = [
         role: 'assistant',
         content: null,
         tool_calls: null,
-        upstreamError: null,
+        refusal: null,
         reasoning_content: null,
         function_call: null,
       }),

@@ -80,6 +80,12 @@ export function findContextOverflow({ status, error, upstreamMessage }: Upstream
   return mayBe ? parseContextOverflow(error, upstreamMessage) : null;
 }
 
+/** Whether an error says that the server does not accept a field of the request, or its value. */
+export function rejectsField({ status, error, upstreamMessage }: UpstreamError, field: string): boolean {
+  if (!CLIENT_ERROR_STATUSES.has(status)) return false;
+  return paramOf(error) === field || new RegExp(`\\b${field}\\b`).test(upstreamMessage);
+}
+
 /** Converts an upstream error to an error of the catalogue. */
 export function upstreamErrorToApiError(upstreamError: UpstreamError, context: UpstreamErrorContext): ApiError {
   const overflow = findContextOverflow(upstreamError);

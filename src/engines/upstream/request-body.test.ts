@@ -21,6 +21,14 @@ describe('requestBody', () => {
     assert.deepEqual(bodyOf(textRequest('Hi', plain)), { model: 'm', prompt: 'Hi' });
   });
 
+  it('contains parameters of the caller, which replace none of its own', () => {
+    const upstreamParameters = { top_k: 5, model: 'other', messages: [], max_tokens: 9, cache_salt: 'mine' };
+    const request = chatRequest('Hi', { ...plain, maxTokens: 7, upstreamParameters });
+    const { cache_salt: salt, ...body } = JSON.parse(requestBody(request, { model: 'm', isVllm: true }));
+    assert.deepEqual(body, { top_k: 5, model: 'm', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 7 });
+    assert.match(salt, /^[0-9a-f]{64}$/);
+  });
+
   it('contains every parameter that differs', () => {
     const sampling = {
       temperature: 0,

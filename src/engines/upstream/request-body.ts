@@ -20,7 +20,8 @@ export interface BodyFacts {
  */
 export function requestBody(request: GenerationRequest, { model, isVllm }: BodyFacts): string {
   const { prompt, sampling } = request;
-  const body: Record<string, unknown> = { model };
+  // First, so that they replace no field that this service sets.
+  const body: Record<string, unknown> = { ...request.upstreamParameters, model };
   Object.assign(body, prompt.kind === 'chat' ? chatFields(prompt, request) : textFields(prompt, request));
   if (request.maxTokens !== null) body['max_tokens'] = request.maxTokens;
   if (request.choices !== 1) body['n'] = request.choices;

@@ -5,6 +5,7 @@ import {
   exchangeErrorToApiError,
   findContextOverflow,
   parseUpstreamError,
+  rejectsField,
   type UpstreamError,
   upstreamErrorToApiError,
 } from './error-mapping.ts';
@@ -36,10 +37,13 @@ export interface StartedResponse {
   first: Buffer | null;
 }
 
-/** `maxTokens`: the prompt fits, but `max_tokens` does not; this is what the context leaves. */
+/** `changed`: the request that the server is likely to accept. */
 interface FailedCompletion extends FailedAttempt {
-  maxTokens?: number;
+  changed?: GenerationRequest;
 }
+
+/** Parameters that only tune the answer: a server that does not know one, or its value, gets the request without it. */
+const HINTS = ['reasoning_effort', 'verbosity'];
 
 /**
  * Sends a request, with retries, until a response starts. Nothing is sent again after the first byte of a response.
@@ -53,8 +57,7 @@ export function openCompletion(
   let request = given;
   const once = async (replica: Replica): Promise<{ result: StartedResponse } | FailedCompletion> => {
     const outcome = await tryReplica(context, replica, request, signal);
-    // A completion may end at the end of the context, so a larger `max_tokens` is not an error.
-    if ('error' in outcome && outcome.maxTokens !== undefined) request = { ...request, maxTokens: outcome.maxTokens };
+    if ('error' in outcome) request = outcome.changed ?? request;
     return outcome;
   };
   return withRetries(context, once, signal);
@@ -109,12 +112,26 @@ function rejectedAttempt(
     address: redactedUrl(replica, completionPath(replica, request)),
     apiKey: context.apiKey,
   });
+  const changed = withRoom(request, upstreamError) ?? withoutRejectedHint(request, upstreamError);
+  if (changed !== null) return { error, retry: true, waitSeconds: 0, changed };
+  return { error, retry, waitSeconds: upstreamError.retryAfterSeconds };
+}
+
+/** Where the prompt fits and `max_tokens` does not: a completion may end at the end of the context. */
+function withRoom(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
   const overflow = findContextOverflow(upstreamError);
   const room = overflow && remainingCompletionTokens(overflow);
-  if (room !== null && request.maxTokens !== null && request.maxTokens > room) {
-    return { error, retry: true, waitSeconds: 0, maxTokens: room };
-  }
-  return { error, retry, waitSeconds: upstreamError.retryAfterSeconds };
+  return room !== null && request.maxTokens !== null && request.maxTokens > room
+    ? { ...request, maxTokens: room }
+    : null;
+}
+
+function withoutRejectedHint(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
+  const { upstreamParameters = {} } = request;
+  const hint = HINTS.find((name) => name in upstreamParameters && rejectsField(upstreamError, name));
+  if (hint === undefined) return null;
+  const { [hint]: _, ...others } = upstreamParameters;
+  return { ...request, upstreamParameters: others };
 }
 
 function completionPath({ endpoints }: Replica, { prompt }: GenerationRequest): string {

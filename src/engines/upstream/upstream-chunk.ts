@@ -20,7 +20,7 @@ export interface UpstreamChoice {
 /** A delta, or a message, which is treated as the only delta. */
 export interface UpstreamDelta {
   content?: unknown;
-  upstreamError?: unknown;
+  refusal?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
   tool_calls?: unknown;

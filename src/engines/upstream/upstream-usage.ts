@@ -22,10 +22,15 @@ export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage |
   const details = reported['prompt_tokens_details'];
   const cached =
     (isRecord(details) ? count(details['cached_tokens']) : null) ?? count(reported['prompt_cache_hit_tokens']);
+  const made = reported['completion_tokens_details'];
+  // SGLang reports them beside the other counts.
+  const reasoningTokens =
+    (isRecord(made) ? count(made['reasoning_tokens']) : null) ?? count(reported['reasoning_tokens']);
   return {
     promptTokens,
     completionTokens,
     cachedTokens: Math.min(cached ?? count(timed['cache_n']) ?? 0, promptTokens),
+    ...(reasoningTokens !== null && { reasoningTokens }),
   };
 }
 
