@@ -80,7 +80,7 @@ export async function joinAsUser(
 ): Promise<ConsoleUser> {
   const body = account(await inviteUser(api, role, options), email === undefined ? {} : { email });
   const deps = { ...api.deps, limitAttempts: async () => 0, passwordCost: CHEAP_PASSWORDS };
-  const token = await redeem(deps, { address: '127.0.0.1', requestId: newId('request') }, body);
+  const token = await redeem(deps, { address: '127.0.0.1', requestId: newId('request'), userAgent: null }, body);
   const user = withCookie(api, `quire_session=${token}`);
   const { json } = await user.send('GET', '/v1/session');
   return { id: json.user.id, email: json.user.email, ...user };

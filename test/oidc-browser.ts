@@ -1,8 +1,11 @@
 /** A browser that signs in to a test API through the issuer of `oidc-issuer.ts`. */
 import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import type { Config } from '../src/config.ts';
 import { OidcSignIn } from '../src/users/schema.ts';
 import { readSetCookie, SAME_ORIGIN } from './console-users.ts';
-import { type Answer, assertSchema, type TestApi } from './harness.ts';
+import { type Answer, assertSchema, startApi, type TestApi } from './harness.ts';
+import { OIDC_CLIENT, type OidcIssuer, startOidcIssuer } from './oidc-issuer.ts';
 
 /** A sign-in at the issuer, which redirects to `callback`. */
 export interface StartedSignIn {
@@ -57,4 +60,29 @@ export function oidcBrowser(api: TestApi): OidcBrowser {
     };
   };
   return { start, finish, signIn: async (body, headers) => finish(await start(body, headers)) };
+}
+
+/** An API with an issuer, and a browser. */
+export interface OidcTest {
+  api: TestApi;
+  issuer: OidcIssuer;
+  browser: OidcBrowser;
+}
+
+/** Starts an issuer, and an API that uses it, before the tests of a file, and stops both afterwards. */
+export function useOidcApi(settings: Partial<Config> = {}): OidcTest {
+  const test = {} as OidcTest;
+  let close = async () => {};
+  before(async () => {
+    const issuer = await startOidcIssuer();
+    const client = { oidcClientId: OIDC_CLIENT.id, oidcClientSecret: OIDC_CLIENT.secret };
+    const { api, close: closeApi } = await startApi({ config: { oidcIssuer: issuer.url, ...client, ...settings } });
+    Object.assign(test, { api, issuer, browser: oidcBrowser(api) });
+    close = async () => {
+      await closeApi();
+      await issuer.close();
+    };
+  });
+  after(() => close());
+  return test;
 }

@@ -31,6 +31,8 @@ export const ID_PREFIXES = {
   auditEvent: 'audit_',
   user: 'user_',
   invitation: 'inv_',
+  session: 'sess_',
+  identity: 'ident_',
 } as const;
 
 /** A kind of resource with ids. */

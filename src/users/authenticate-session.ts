@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidSession } from '../errors.ts';
 import type { Caller } from '../lib/caller.ts';
@@ -29,14 +30,21 @@ export async function findSession(
   if (token === null) return null;
   requireSameOrigin(method, headers);
   const time = now();
-  const open = await selectSession(db.sql, hashToken(token), new Date(time));
-  const caller = open === null ? null : toCaller(open);
-  if (open === null || caller === null) throw invalidSession();
+  const session = await readOpenSession(db.sql, hashToken(token), time);
+  if (session === null) throw invalidSession();
+  const { open } = session;
   if (time - open.session.lastSeenAt.getTime() > TOUCH_MS) {
     const changes = { lastSeenAt: new Date(time), expiresAt: new Date(time + SESSION_MS) };
     await updateSession(db.sql, open.session.tokenHash, changes);
   }
-  return { open, caller };
+  return session;
+}
+
+/** The session with that SHA-256 of its token; null when it has ended or its user has left the organization. */
+export async function readOpenSession(sql: Sql, tokenHash: string, time: number): Promise<AuthenticatedSession | null> {
+  const open = await selectSession(sql, tokenHash, new Date(time));
+  const caller = open === null ? null : toCaller(open);
+  return open === null || caller === null ? null : { open, caller };
 }
 
 /** Null for a user who has left the organization. Operators need no membership. */

@@ -8,6 +8,7 @@ import type { Call, UserRole } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { changeMembership, makeOperator } from './change-rights.ts';
+import { type ClientRequest, userActor } from './client-request.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import type {
   AcceptInvitation,
@@ -16,7 +17,7 @@ import type {
   Invitation,
   InvitationWithToken,
 } from './schema.ts';
-import { type ClientRequest, openSession, requireAttempt, type SessionDeps, userActor } from './sessions.ts';
+import { openSession, requireAttempt, type SessionDeps } from './sessions.ts';
 import {
   deleteInvitation,
   deleteOperatorInvitations,
@@ -125,7 +126,7 @@ export async function acceptInvitation(
     if ('rejection' in redeemed) throw REJECTIONS[redeemed.rejection]();
     return redeemed.organizationId;
   });
-  return openSession(deps, user.id, organizationId);
+  return openSession(deps, client, user.id, organizationId);
 }
 
 const wrongPassword = () => invalidValue('password', 'must be the password of the account that exists for this email');

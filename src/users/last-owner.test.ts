@@ -1,31 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { type ConsoleUser, inviteUser, joinAsUser, makeOrganization } from '../../test/console-users.ts';
-import { assertError, startApi, type TestApi, type TestApiOptions } from '../../test/harness.ts';
-import { oidcBrowser } from '../../test/oidc-browser.ts';
-import { OIDC_CLIENT, type OidcIssuer, startOidcIssuer } from '../../test/oidc-issuer.ts';
-import { until } from '../../test/spawned-service.ts';
+import { assertError } from '../../test/harness.ts';
+import { useOidcApi } from '../../test/oidc-browser.ts';
+import { untilBlocked } from '../../test/support/until-blocked.ts';
+import { newId } from '../lib/ids.ts';
 import { parseGroupRoles } from '../lib/parse-group-roles.ts';
 import { changeMembership } from './change-rights.ts';
-import { hasInvitation, insertIdentity, selectMember } from './store.ts';
+import { insertIdentity } from './identity-store.ts';
+import { hasInvitation, selectMember } from './store.ts';
 import { hashToken } from './tokens.ts';
 
-let issuer: OidcIssuer;
-let api: TestApi;
-let close: () => Promise<void>;
-before(async () => {
-  issuer = await startOidcIssuer();
-  const config = {
-    oidcIssuer: issuer.url,
-    oidcClientId: OIDC_CLIENT.id,
-    oidcClientSecret: OIDC_CLIENT.secret,
-  } satisfies TestApiOptions['config'];
-  ({ api, close } = await startApi({ config }));
-});
-after(async () => {
-  await close();
-  await issuer.close();
-});
+const test = useOidcApi();
 
 let organizations = 0;
 
@@ -33,12 +19,12 @@ let organizations = 0;
 async function makeOwner(): Promise<{ owner: ConsoleUser; organization: string; organizationId: string }> {
   organizations += 1;
   const organization = `o'r"g ${organizations}`;
-  const owner = await joinAsUser(api, 'owner', { organization });
-  await joinAsUser(api, 'owner', { organization: `another ${organizations}`, email: owner.email });
+  const owner = await joinAsUser(test.api, 'owner', { organization });
+  await joinAsUser(test.api, 'owner', { organization: `another ${organizations}`, email: owner.email });
   const subject = `owner ${organizations}`;
-  await insertIdentity(api.db.sql, { issuer: issuer.url, subject, userId: owner.id });
-  issuer.person = { sub: subject };
-  return { owner, organization, organizationId: await makeOrganization(api, organization) };
+  await insertIdentity(test.api.db.sql, { id: newId('identity'), issuer: test.issuer.url, subject, userId: owner.id });
+  test.issuer.person = { sub: subject };
+  return { owner, organization, organizationId: await makeOrganization(test.api, organization) };
 }
 
 interface Attempt {
@@ -57,23 +43,23 @@ const WAYS: Record<string, (attempt: Attempt) => Promise<boolean>> = {
     return status === 400 && json.error.param === 'user_id';
   },
   'an invitation': async ({ owner, organization }) => {
-    const token = await inviteUser(api, 'viewer', { organization });
+    const token = await inviteUser(test.api, 'viewer', { organization });
     const body = { token, email: owner.email, password: 'correct horse battery' };
-    const answer = await api.send('POST', '/v1/invitations/accept', { key: null, body });
+    const answer = await test.api.send('POST', '/v1/invitations/accept', { key: null, body });
     if (answer.status === 200) return false;
     assertError(answer, 400, 'invalid_value', 'token');
     assert.match(answer.text, /without an owner/);
-    return hasInvitation(api.db.sql, hashToken(token), new Date());
+    return hasInvitation(test.api.db.sql, hashToken(token), new Date());
   },
   'an invitation through the issuer': async ({ organization }) => {
-    const invitation = await inviteUser(api, 'developer', { organization });
-    return (await oidcBrowser(api).signIn({ invitation })).error === 'last_owner';
+    const invitation = await inviteUser(test.api, 'developer', { organization });
+    return (await test.browser.signIn({ invitation })).error === 'last_owner';
   },
   'the groups of the issuer': async ({ organization }) => {
-    Object.assign(api.deps.config, { oidcRoles: parseGroupRoles('staff=viewer'), oidcOrganization: organization });
-    issuer.person = { ...issuer.person, groups: ['staff'] };
-    const { error } = await oidcBrowser(api).signIn();
-    api.deps.config.oidcRoles = null;
+    Object.assign(test.api.deps.config, { oidcRoles: parseGroupRoles('staff=viewer'), oidcOrganization: organization });
+    test.issuer.person = { ...test.issuer.person, groups: ['staff'] };
+    const { error } = await test.browser.signIn();
+    test.api.deps.config.oidcRoles = null;
     // The person signs in with the role that it had.
     return error === null;
   },
@@ -84,42 +70,37 @@ describe('the last owner of an organization', () => {
     it(`stays, whatever ${way} says`, async () => {
       const { owner, organization, organizationId } = await makeOwner();
       assert.ok(await run({ owner, organization }));
-      assert.equal((await selectMember(api.db.sql, organizationId, owner.id))?.role, 'owner');
+      assert.equal((await selectMember(test.api.db.sql, organizationId, owner.id))?.role, 'owner');
     });
 
     it(`loses the role by ${way} when there is another owner`, async () => {
       const { owner, organization, organizationId } = await makeOwner();
-      await joinAsUser(api, 'owner', { organization });
+      await joinAsUser(test.api, 'owner', { organization });
       await run({ owner, organization });
-      assert.notEqual((await selectMember(api.db.sql, organizationId, owner.id))?.role, 'owner');
+      assert.notEqual((await selectMember(test.api.db.sql, organizationId, owner.id))?.role, 'owner');
       const query = `/v1/admin/audit?resource_id=${owner.id}&organization_id=${organizationId}&order=desc&limit=1`;
-      const [event] = (await api.send('GET', query)).json.data;
+      const [event] = (await test.api.send('GET', query)).json.data;
       const removed = way.startsWith('the removal');
       assert.equal(event.action, removed ? 'member.removed' : 'member.updated');
-      const role = (await selectMember(api.db.sql, organizationId, owner.id))?.role;
+      const role = (await selectMember(test.api.db.sql, organizationId, owner.id))?.role;
       assert.deepEqual(event.changes, removed ? [] : [{ field: 'role', from: 'owner', to: role }]);
     });
   }
 
   it('two owners who leave at the same moment leave one owner', async () => {
     const { owner: first, organization, organizationId } = await makeOwner();
-    const second = await joinAsUser(api, 'owner', { organization });
+    const second = await joinAsUser(test.api, 'owner', { organization });
     const actor = { id: 'user_0', address: null, requestId: null };
     const leave = (userId: string) => ({ organizationId, userId, role: null });
     let secondLeft: Promise<boolean> = Promise.resolve(true);
-    const firstLeft = await api.db.sql.transaction(async (sql) => {
+    const firstLeft = await test.api.db.sql.transaction(async (sql) => {
       const isLeaving = await changeMembership(sql, leave(first.id), actor);
       // Another connection, as of another process.
-      secondLeft = api.db.sql.transaction((other) => changeMembership(other, leave(second.id), actor));
-      await until(async () => {
-        const { rows } = await api.db.execute(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        );
-        return rows.length > 0;
-      });
+      secondLeft = test.api.db.sql.transaction((other) => changeMembership(other, leave(second.id), actor));
+      await untilBlocked(test.api.db, secondLeft);
       return isLeaving;
     });
     assert.deepEqual([firstLeft, await secondLeft], [true, false]);
-    assert.equal((await selectMember(api.db.sql, organizationId, second.id))?.role, 'owner');
+    assert.equal((await selectMember(test.api.db.sql, organizationId, second.id))?.role, 'owner');
   });
 });

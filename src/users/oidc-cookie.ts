@@ -7,14 +7,16 @@ const COOKIE = 'quire_oidc';
 const PATH = '/v1/session/oidc';
 /** Time for the sign-in at the issuer. */
 const LIFETIME_SECONDS = 600;
+/** What the cookie is sealed for: the version of `OidcTransaction`, so that cookies of another version are not opened. */
+const SEALED_FOR = `${COOKIE} 2`;
 
 /** A sign-in that the browser has started and that its callback completes. */
 export interface OidcTransaction extends OidcChecks {
   redirectUri: string;
   /** Path of the console that the sign-in returns to. */
   returnTo: string;
-  /** The signed-in user who connects the account with the issuer; null: a sign-in. */
-  linkUserId: string | null;
+  /** SHA-256 of the session token whose user is linked with the person; null: a sign-in. */
+  linkSession: string | null;
   /** Token of an invitation that the sign-in accepts. */
   invitation: string | null;
   /** Milliseconds since 1970. */
@@ -36,7 +38,7 @@ export function transactionCookie(
   const lifetime = transaction === null ? 0 : LIFETIME_SECONDS;
   const text = JSON.stringify({ ...transaction, expiresAt: now + LIFETIME_SECONDS * 1000 });
   // The value of a cookie must not contain `=` here.
-  const value = transaction === null ? '' : Buffer.from(secrets.seal(text, COOKIE), 'base64').toString('base64url');
+  const value = transaction === null ? '' : Buffer.from(secrets.seal(text, SEALED_FOR), 'base64').toString('base64url');
   const secure = isHttps(headers) ? '; Secure' : '';
   return `${COOKIE}=${value}; Path=${PATH}; HttpOnly; SameSite=Lax; Max-Age=${lifetime}${secure}`;
 }
@@ -51,7 +53,7 @@ export function readTransaction(secrets: Secrets, headers: IncomingHttpHeaders, 
 
 function openSealed(secrets: Secrets, value: string): OidcTransaction | null {
   try {
-    return JSON.parse(secrets.open(Buffer.from(value, 'base64url').toString('base64'), COOKIE)) as OidcTransaction;
+    return JSON.parse(secrets.open(Buffer.from(value, 'base64url').toString('base64'), SEALED_FOR)) as OidcTransaction;
   } catch {
     // Sealed with an earlier key, or written by somebody else.
     return null;

@@ -12,6 +12,7 @@ export const OIDC_ERRORS = [
   'invalid_invitation',
   'last_owner',
   'identity_in_use',
+  'session_ended',
   'failed',
 ] as const;
 

@@ -113,11 +113,14 @@ async function exchangeCode(configuration: Configuration, callback: URL, checks:
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    if (claims === undefined) throw new OidcError('invalid_response');
-    const isComplete = claims['email'] !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined;
+    if (claims === undefined || !isSubject(claims.sub)) throw new OidcError('invalid_response');
+    const { email, email_verified: _, ...others } = claims;
+    const isComplete = typeof email === 'string' || configuration.serverMetadata().userinfo_endpoint === undefined;
     if (isComplete) return claims;
+    // Rejects a response about another subject.
     const profile = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-    return { ...profile, ...claims };
+    // An email and the statement that it is verified come from one source.
+    return { ...profile, ...others };
   } catch (error) {
     if (error instanceof OidcError) throw error;
     if (error instanceof client.AuthorizationResponseError) throw new OidcError('denied', error);
@@ -125,6 +128,9 @@ async function exchangeCode(configuration: Configuration, callback: URL, checks:
     throw new OidcError(isRejected && !isTimeout(error) ? 'invalid_response' : 'issuer_unavailable', error);
   }
 }
+
+/** Whether a claim `sub` can name one person. OpenID Connect Core 1.0, section 2, permits 255 characters. */
+const isSubject = (subject: string): boolean => /^\P{Cc}{1,255}$/u.test(subject) && subject.trim() !== '';
 
 /** Codes of `ClientError` for an issuer that does not answer. */
 const isTimeout = (error: { code?: string }): boolean => error.code === 'OAUTH_TIMEOUT';

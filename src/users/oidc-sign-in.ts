@@ -1,12 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { selectOrganizationByName } from '../accounts/store.ts';
-import { recordChange } from '../audit/record-change.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
+import { readOpenSession } from './authenticate-session.ts';
 import { changeMembership } from './change-rights.ts';
+import { type ClientRequest, userActor } from './client-request.ts';
+import { linkIdentity } from './identities.ts';
+import { selectUserByIdentity } from './identity-store.ts';
 import { redeemInvitation } from './invitations.ts';
 import type { NewTransaction, OidcTransaction } from './oidc-cookie.ts';
 import { OidcError } from './oidc-error.ts';
@@ -14,15 +17,8 @@ import { hasAllowedDomain, type OidcIdentity, readIdentity, roleOfIdentity } fro
 import type { OidcProvider } from './oidc-provider.ts';
 import { replacePassword } from './replace-password.ts';
 import { isHttps } from './session-cookie.ts';
-import { type ClientRequest, listUserOrganizations, openSession, userActor } from './sessions.ts';
-import {
-  insertIdentity,
-  insertUser,
-  selectUser,
-  selectUserByEmail,
-  selectUserByIdentity,
-  type UserRow,
-} from './store.ts';
+import { listUserOrganizations, openSession } from './sessions.ts';
+import { insertUser, lockSession, selectUserByEmail, type UserRow } from './store.ts';
 
 /** Path of the redirect URI. */
 export const OIDC_CALLBACK = '/v1/session/oidc/callback';
@@ -36,7 +32,7 @@ type NewUser = Omit<UserRow, 'createdAt'>;
 export async function startOidcSignIn(
   { oidc, config }: Pick<OidcDeps, 'oidc' | 'config'>,
   headers: IncomingHttpHeaders,
-  purpose: Pick<NewTransaction, 'returnTo' | 'linkUserId' | 'invitation'>,
+  purpose: Pick<NewTransaction, 'returnTo' | 'linkSession' | 'invitation'>,
 ): Promise<{ url: string; transaction: NewTransaction }> {
   if (oidc === null) throw notFound('sign_in_provider', 'oidc', null);
   const redirectUri = publicOrigin(config, headers) + OIDC_CALLBACK;
@@ -49,13 +45,13 @@ function publicOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, headers: Incomin
   return publicUrl ?? `${isHttps(headers) ? 'https' : 'http'}://${headers.host}`;
 }
 
-/** Completes a sign-in by its callback. Returns the token of a new session. Throws an `OidcError`. */
+/** Completes a sign-in by its callback. Returns the token of a new session, null after a linking. Throws an `OidcError`. */
 export async function finishOidcSignIn(
   deps: OidcDeps,
   transaction: OidcTransaction,
   query: string,
   client: ClientRequest,
-): Promise<string> {
+): Promise<string | null> {
   const { config, oidc } = deps;
   if (oidc === null) throw new OidcError('expired');
   const claims = await oidc.exchange(new URL(transaction.redirectUri + query), transaction, client.address);
@@ -63,10 +59,37 @@ export async function finishOidcSignIn(
   if (!hasAllowedDomain(identity, config.oidcAllowedDomains)) {
     throw new OidcError(identity.email === null ? 'email_unverified' : 'domain_not_allowed');
   }
+  const { linkSession } = transaction;
+  if (linkSession !== null) {
+    const time = deps.now();
+    await deps.db.sql.transaction((sql) => linkSessionUser(sql, { linkSession, identity, client, time }));
+    return null;
+  }
   const user = await deps.db.sql.transaction((sql) => resolveUser(deps, sql, { identity, transaction, client }));
   const [organization] = await listUserOrganizations(deps, user);
   if (organization === undefined) throw new OidcError('no_role');
-  return openSession(deps, user.id, user.organizationId ?? organization.id);
+  return openSession(deps, client, user.id, user.organizationId ?? organization.id);
+}
+
+/** A verified person whom a session links with its user. */
+interface Linking {
+  linkSession: string;
+  identity: OidcIdentity;
+  client: ClientRequest;
+  time: number;
+}
+
+/** Links a person with the user of a session, which must not have ended since the start. A repetition has no effect. */
+async function linkSessionUser(sql: Sql, { linkSession, identity, client, time }: Linking): Promise<void> {
+  // A sign-out everywhere at this moment either waits for the link, and the user sees it, or prevents it.
+  await lockSession(sql, linkSession);
+  const session = await readOpenSession(sql, linkSession, time);
+  if (session === null) throw new OidcError('session_ended');
+  const { issuer, subject } = identity;
+  const { id: userId } = session.open.user;
+  const linked = await selectUserByIdentity(sql, issuer, subject);
+  if (linked !== null && linked.id !== userId) throw new OidcError('identity_in_use');
+  if (linked === null) await linkIdentity(sql, { issuer, subject, userId }, userActor(userId, client));
 }
 
 /** A verified person who completes a sign-in. */
@@ -81,9 +104,8 @@ type SignedInUser = NewUser & { organizationId: string | null };
 /** Finds or creates the user of a person, with its role. `organizationId`: joined by an invitation; null without one. */
 async function resolveUser(deps: OidcDeps, sql: Sql, arrival: Arrival): Promise<SignedInUser> {
   const { identity, transaction, client } = arrival;
-  const connected = await selectUserByIdentity(sql, identity.issuer, identity.subject);
-  if (transaction.linkUserId !== null) return linkUser(sql, arrival, connected);
-  const known = connected ?? (await linkByEmail(deps, sql, arrival));
+  const { issuer, subject } = identity;
+  const known = (await selectUserByIdentity(sql, issuer, subject)) ?? (await linkByEmail(deps, sql, arrival));
   const user = known ?? newUser(identity);
   const isNew = known === null;
   let organizationId: string | null = null;
@@ -95,7 +117,7 @@ async function resolveUser(deps: OidcDeps, sql: Sql, arrival: Arrival): Promise<
   } else {
     await applyRole(deps.config, sql, { user, isNew, arrival });
   }
-  if (isNew) await connect(sql, arrival, user.id);
+  if (isNew) await linkIdentity(sql, { issuer, subject, userId: user.id }, userActor(user.id, client));
   return { ...user, organizationId };
 }
 
@@ -104,38 +126,21 @@ function newUser({ email, name }: OidcIdentity): NewUser {
   return { id: newId('user'), email, name: name ?? email, passwordHash: null, isOperator: false };
 }
 
-/** Connects the signed-in user with the person. A repetition has no effect. */
-async function linkUser(sql: Sql, arrival: Arrival, connected: UserRow | null): Promise<SignedInUser> {
-  const userId = arrival.transaction.linkUserId ?? '';
-  if (connected !== null && connected.id !== userId) throw new OidcError('identity_in_use');
-  const user = connected ?? (await selectUser(sql, userId));
-  if (user === null) throw new OidcError('expired');
-  if (connected === null) await connect(sql, arrival, userId);
-  return { ...user, organizationId: null };
-}
-
 /**
- * The account with the verified email of an unknown person, which `QUIRE_OIDC_LINKING=verified_email` connects. Its email was never verified
- * by Quire: another person may have created the account, so that its password and sessions end. Null when no account has the email.
+ * The account with the verified email of an unknown person, which `QUIRE_OIDC_LINKING=verified_email` links. Its email was never verified
+ * by Quire: another person may have created the account, so that its password, sessions and other identities end. Null when no account has
+ * the email.
  */
-async function linkByEmail({ config }: OidcDeps, sql: Sql, arrival: Arrival): Promise<UserRow | null> {
-  const { email } = arrival.identity;
+async function linkByEmail({ config }: OidcDeps, sql: Sql, { identity, client }: Arrival): Promise<UserRow | null> {
+  const { email, issuer, subject } = identity;
   const account = email === null ? null : await selectUserByEmail(sql, email);
   if (account === null) return null;
   if (config.oidcLinking !== 'verified_email') throw new OidcError('account_exists');
-  await replacePassword(sql, { userId: account.id, passwordHash: null }, userActor(account.id, arrival.client));
-  await connect(sql, arrival, account.id);
+  const { id: userId } = account;
+  const actor = userActor(userId, client);
+  await replacePassword(sql, { userId, passwordHash: null, removesIdentities: true }, actor);
+  await linkIdentity(sql, { issuer, subject, userId }, actor);
   return account;
-}
-
-async function connect(sql: Sql, { identity: { issuer, subject }, client }: Arrival, userId: string): Promise<void> {
-  await insertIdentity(sql, { issuer, subject, userId });
-  await recordChange(sql, userActor(userId, client), {
-    action: 'user.identity_linked',
-    organizationId: '',
-    resourceId: userId,
-    changes: [{ field: 'issuer', to: issuer }],
-  });
 }
 
 /** Creates a user without an invitation, and gives a user the role of its groups. Throws for people without any role. */

@@ -6,11 +6,12 @@ import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidPasswordReset, notFound } from '../errors.ts';
 import { type Call, OPERATOR } from '../lib/caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import { type ClientRequest, userActor } from './client-request.ts';
 import { requireOwner } from './invitations.ts';
 import { hashPassword } from './password.ts';
 import { replacePassword } from './replace-password.ts';
 import type { PasswordReset, RedeemPasswordReset, User } from './schema.ts';
-import { type ClientRequest, listUserOrganizations, openSession, type SessionDeps, userActor } from './sessions.ts';
+import { listUserOrganizations, openSession, type SessionDeps } from './sessions.ts';
 import {
   hasPasswordReset,
   lockUser,
@@ -101,7 +102,7 @@ async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promi
 export async function redeemPasswordReset(
   deps: SessionDeps,
   client: ClientRequest,
-  { token, new_password: password }: RedeemPasswordReset,
+  { token, new_password: password, remove_identities: removesIdentities = false }: RedeemPasswordReset,
 ): Promise<string> {
   const tokenHash = hashToken(token);
   // A hash costs 0.3 s and 128 MiB: none for unknown tokens.
@@ -110,12 +111,12 @@ export async function redeemPasswordReset(
   const user = await deps.db.sql.transaction(async (sql) => {
     const resettable = await takeResettableUser(sql, tokenHash, new Date(deps.now()));
     const { id: userId } = resettable;
-    await replacePassword(sql, { userId, passwordHash }, userActor(userId, client));
+    await replacePassword(sql, { userId, passwordHash, removesIdentities }, userActor(userId, client));
     return resettable;
   });
   const [organization] = await listUserOrganizations(deps, user);
   if (organization === undefined) throw invalidPasswordReset();
-  return openSession(deps, user.id, organization.id);
+  return openSession(deps, client, user.id, organization.id);
 }
 
 function viewUser(row: UserRow): User {

@@ -3,10 +3,13 @@ import { Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
+import { readClient } from './client-request.ts';
 import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation } from './invitations.ts';
 import { changeRole, listMembers, removeMember } from './manage-members.ts';
 import { oidcRoutes } from './oidc-routes.ts';
 import type { OidcDeps } from './oidc-sign-in.ts';
+import { ownAccountRoutes } from './own-account-routes.ts';
+import { endOtherSessions } from './own-sessions.ts';
 import { redeemPasswordReset } from './reset-password.ts';
 import {
   AcceptInvitation,
@@ -46,12 +49,11 @@ export function userRoutes(app: App, deps: SessionDeps & OidcDeps): void {
   signInRoutes(app, deps);
   oidcRoutes(app, deps);
   ownSessionRoutes(app, deps);
+  ownAccountRoutes(app, deps);
   memberRoutes(app, deps);
   invitationRoutes(app, deps);
   accountRoutes(app, deps);
 }
-
-const client = ({ ip: address, id: requestId }: FastifyRequest) => ({ address, requestId });
 
 const readSession = (deps: SessionDeps, request: FastifyRequest) =>
   requireSession(deps, request.method, request.headers);
@@ -80,7 +82,7 @@ function signInRoutes(app: App, deps: SessionDeps): void {
     },
     async (request, reply) => {
       requireSameOrigin(request.method, request.headers, { requireHeader: false });
-      return startSession(deps, request, reply, await signIn(deps, client(request), request.body));
+      return startSession(deps, request, reply, await signIn(deps, readClient(request), request.body));
     },
   );
 }
@@ -118,13 +120,20 @@ function ownSessionRoutes(app: App, deps: SessionDeps): void {
         tags,
         querystring: Type.Object({
           everywhere: Type.Optional(Type.Boolean({ description: 'Ends all sessions of the user.' })),
+          others: Type.Optional(Type.Boolean({ description: 'Ends all other sessions of the user; this one stays.' })),
         }),
         response: { 200: DeletedSession },
       },
       config: isPublic,
     },
     async (request, reply) => {
-      await signOut(deps, await readSession(deps, request), request.query.everywhere ?? false);
+      const { everywhere = false, others = false } = request.query;
+      const session = await readSession(deps, request);
+      if (others && !everywhere) {
+        await endOtherSessions(deps, session);
+        return { object: 'session', deleted: true } as const;
+      }
+      await signOut(deps, session, everywhere);
       reply.header('set-cookie', sessionCookie(null, request.headers));
       return { object: 'session', deleted: true } as const;
     },
@@ -187,7 +196,8 @@ function accountRoutes(app: App, deps: SessionDeps): void {
     {
       schema: {
         summary: 'Change the password',
-        description: 'Ends all other sessions of the user.',
+        description:
+          'Ends all other sessions and the open reset link of the user. Identities of the user stay unless `remove_identities` is true.',
         tags,
         body: ChangePassword,
         response: { 200: Session },
@@ -196,7 +206,7 @@ function accountRoutes(app: App, deps: SessionDeps): void {
     },
     async (request, reply) => {
       const session = await readSession(deps, request);
-      return startSession(deps, request, reply, await changePassword(deps, client(request), session, request.body));
+      return startSession(deps, request, reply, await changePassword(deps, readClient(request), session, request.body));
     },
   );
   app.post(
@@ -204,7 +214,8 @@ function accountRoutes(app: App, deps: SessionDeps): void {
     {
       schema: {
         summary: 'Set the password of a reset link',
-        description: 'Ends all sessions of the user, and sets the session cookie.',
+        description:
+          'Ends all sessions of the user, and sets the session cookie. Identities of the user stay unless `remove_identities` is true.',
         tags,
         body: RedeemPasswordReset,
         response: { 200: Session },
@@ -213,7 +224,7 @@ function accountRoutes(app: App, deps: SessionDeps): void {
     },
     async (request, reply) => {
       requireSameOrigin(request.method, request.headers, { requireHeader: false });
-      return startSession(deps, request, reply, await redeemPasswordReset(deps, client(request), request.body));
+      return startSession(deps, request, reply, await redeemPasswordReset(deps, readClient(request), request.body));
     },
   );
   app.post(
@@ -230,7 +241,7 @@ function accountRoutes(app: App, deps: SessionDeps): void {
     },
     async (request, reply) => {
       requireSameOrigin(request.method, request.headers, { requireHeader: false });
-      return startSession(deps, request, reply, await acceptInvitation(deps, client(request), request.body));
+      return startSession(deps, request, reply, await acceptInvitation(deps, readClient(request), request.body));
     },
   );
 }

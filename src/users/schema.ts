@@ -22,12 +22,24 @@ const Name = Type.String(NAME);
 const Token = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', [MUST]: 'be the token of an invitation link' });
 const Time = Type.Integer({ description: 'Unix seconds.' });
 
+const RemoveIdentities = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'Removes all identities of the user: persons of OpenID Connect issuers, who sign in without the password.',
+  }),
+);
+
 /** Body of `POST /v1/session`. */
 export const SignIn = Type.Object({ email: Email, password: OldPassword });
 export type SignIn = Static<typeof SignIn>;
 
 /** Body of `POST /v1/session/password`. */
-export const ChangePassword = Type.Object({ current_password: OldPassword, new_password: Password });
+export const ChangePassword = Type.Object({
+  current_password: OldPassword,
+  new_password: Password,
+  remove_identities: RemoveIdentities,
+});
 export type ChangePassword = Static<typeof ChangePassword>;
 
 /** Body of `PATCH /v1/session`. */
@@ -55,7 +67,12 @@ const ConsolePath = Type.String({
 export const StartOidcSignIn = Type.Object({
   return_to: Type.Optional(ConsolePath),
   invitation: Type.Optional(Token),
-  link: Type.Optional(Type.Boolean({ description: 'Connects the signed-in user instead of signing in.' })),
+  link: Type.Optional(Type.Boolean({ description: 'Links the signed-in user instead of signing in.' })),
+  password: Type.Optional({
+    ...OldPassword,
+    description:
+      'Password of the signed-in user, required for `link`. Users without a password must have signed in within the last ten minutes.',
+  }),
 });
 
 /** Response of `POST /v1/session/oidc`. */
@@ -120,7 +137,11 @@ export const PasswordReset = Type.Object({
 export type PasswordReset = Static<typeof PasswordReset>;
 
 /** Body of `POST /v1/session/password-reset`. */
-export const RedeemPasswordReset = Type.Object({ token: Token, new_password: Password });
+export const RedeemPasswordReset = Type.Object({
+  token: Token,
+  new_password: Password,
+  remove_identities: RemoveIdentities,
+});
 export type RedeemPasswordReset = Static<typeof RedeemPasswordReset>;
 
 /** A member of an organization. */
@@ -164,6 +185,46 @@ export const InvitationList = listOf(Invitation);
 export const InvitationWithToken = Type.Object({ ...Invitation.properties, token: Type.String() });
 export type InvitationWithToken = Static<typeof InvitationWithToken>;
 
+/** A browser in which a user is signed in. */
+export const BrowserSession = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('browser_session'),
+  user_agent: Type.Union([Type.String(), Type.Null()], { description: 'The header `User-Agent` of the sign-in.' }),
+  is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
+  created_at: Time,
+  last_seen_at: Type.Integer({ description: 'Unix seconds, exact to five minutes.' }),
+  expires_at: Time,
+});
+export type BrowserSession = Static<typeof BrowserSession>;
+export const BrowserSessionList = listOf(BrowserSession);
+
+/** Response of `DELETE /v1/browser-sessions/{session_id}`. */
+export const DeletedBrowserSession = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('browser_session'),
+  deleted: Type.Literal(true),
+});
+export type DeletedBrowserSession = Static<typeof DeletedBrowserSession>;
+
+/** A person of an OpenID Connect issuer who signs in as a user. */
+export const Identity = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('identity'),
+  issuer: Type.String(),
+  subject: Type.String({ description: 'The claim `sub`, by which the issuer knows the person.' }),
+  created_at: Time,
+});
+export type Identity = Static<typeof Identity>;
+export const IdentityList = listOf(Identity);
+
+/** Response of `DELETE /v1/session/identities/{identity_id}`. */
+export const DeletedIdentity = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('identity'),
+  deleted: Type.Literal(true),
+});
+export type DeletedIdentity = Static<typeof DeletedIdentity>;
+
 /** Response of `DELETE /v1/session`. */
 export const DeletedSession = Type.Object({ object: Type.Literal('session'), deleted: Type.Literal(true) });
 
@@ -193,6 +254,12 @@ titleSchemas({
   AcceptInvitation,
   Session,
   DeletedSession,
+  BrowserSession,
+  BrowserSessionList,
+  DeletedBrowserSession,
+  Identity,
+  IdentityList,
+  DeletedIdentity,
   User,
   UserList,
   PasswordReset,

@@ -1,9 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { selectOrganization, selectOrganizations } from '../accounts/store.ts';
-import type { Actor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
-import { invalidCredentials, invalidSession, notFound, rateLimitExceeded } from '../errors.ts';
+import {
+  invalidCredentials,
+  invalidSession,
+  missingField,
+  notFound,
+  rateLimitExceeded,
+  signInTooOld,
+} from '../errors.ts';
+import { newId } from '../lib/ids.ts';
 import { type AuthenticatedSession, findSession } from './authenticate-session.ts';
+import { type ClientRequest, userActor } from './client-request.ts';
+import { hasIdentity } from './identity-store.ts';
 import { hashPassword, type PasswordCost, verifyPassword } from './password.ts';
 import { replacePassword } from './replace-password.ts';
 import type { ChangePassword, Session, SignIn } from './schema.ts';
@@ -11,7 +20,6 @@ import { SESSION_MS } from './session-cookie.ts';
 import {
   deleteSession,
   deleteUserSessions,
-  hasIdentity,
   insertSession,
   type Membership,
   selectMemberships,
@@ -27,15 +35,6 @@ export type LimitAttempts = (email: string, address: string) => Promise<number>;
 /** Dependencies of sign-in. */
 export type SessionDeps = Pick<Deps, 'db' | 'now'> & { limitAttempts: LimitAttempts; passwordCost: PasswordCost };
 
-/** A request outside of a session. */
-export interface ClientRequest {
-  address: string;
-  requestId: string;
-}
-
-/** The user of a request outside of a session, for the audit log. */
-export const userActor = (id: string, { address, requestId }: ClientRequest): Actor => ({ id, address, requestId });
-
 /** Signs a user in. Returns the session token. Throws 401 `invalid_credentials`, and 429 for too many attempts. */
 export async function signIn(deps: SessionDeps, client: ClientRequest, { email, password }: SignIn): Promise<string> {
   const address = email.toLowerCase();
@@ -45,7 +44,7 @@ export async function signIn(deps: SessionDeps, client: ClientRequest, { email, 
   if (user === null || !isValid) throw invalidCredentials();
   const [organization] = await listUserOrganizations(deps, user);
   if (organization === undefined) throw invalidCredentials();
-  return openSession(deps, user.id, organization.id);
+  return openSession(deps, client, user.id, organization.id);
 }
 
 /** Throws 429 when an account or an address has made too many attempts. */
@@ -59,17 +58,21 @@ export async function requireAttempt(deps: SessionDeps, email: string, { address
 /** Opens a session with a new token, so that no token from before the sign-in is valid after it (session fixation). */
 export async function openSession(
   { db, now }: Pick<Deps, 'db' | 'now'>,
+  { userAgent }: ClientRequest,
   userId: string,
   organizationId: string,
 ): Promise<string> {
   const token = newToken();
   const time = now();
   await insertSession(db.sql, {
+    id: newId('session'),
     tokenHash: hashToken(token),
     userId,
     organizationId,
+    userAgent,
     expiresAt: new Date(time + SESSION_MS),
     lastSeenAt: new Date(time),
+    createdAt: new Date(time),
   });
   return token;
 }
@@ -144,22 +147,44 @@ export async function signOut(
   else await deleteSession(deps.db.sql, session.tokenHash);
 }
 
+/** How long a sign-in permits users without a password to change how they sign in. */
+const RECENT_MS = 600_000;
+
 /**
- * Changes the password of a user and ends all sessions. Returns the token of a new session. Throws 401 `invalid_credentials` when the
- * current password is wrong, and 429 for too many attempts.
+ * Throws unless the user has just shown who it is: by the password, or without one by a sign-in of the last ten minutes. `param` names the
+ * password in errors: 400 without it, 401 `invalid_credentials` for a wrong one or an older sign-in, and 429 for too many attempts.
+ */
+export async function confirmUser(
+  deps: SessionDeps,
+  client: ClientRequest,
+  { open: { user, session } }: AuthenticatedSession,
+  { param, password }: { param: string; password: string | undefined },
+): Promise<void> {
+  if (user.passwordHash === null) {
+    if (deps.now() - session.createdAt.getTime() > RECENT_MS) throw signInTooOld();
+    return;
+  }
+  if (password === undefined) throw missingField(param);
+  await requireAttempt(deps, user.email, client);
+  if (!(await verifyPassword(password, user.passwordHash, deps.passwordCost))) throw invalidCredentials(param);
+}
+
+/**
+ * Changes the password of a user and ends all sessions; removes the identities as well if the body says so. Returns the token of a new
+ * session. Throws 401 `invalid_credentials` when the current password is wrong, and 429 for too many attempts.
  */
 export async function changePassword(
   deps: SessionDeps,
   client: ClientRequest,
-  { open: { user, session } }: AuthenticatedSession,
-  body: ChangePassword,
+  authenticated: AuthenticatedSession,
+  { current_password: password, new_password: newPassword, remove_identities: removesIdentities }: ChangePassword,
 ): Promise<string> {
-  await requireAttempt(deps, user.email, client);
-  if (!(await verifyPassword(body.current_password, user.passwordHash, deps.passwordCost)))
-    throw invalidCredentials('current_password');
-  const passwordHash = await hashPassword(body.new_password, deps.passwordCost);
-  await deps.db.sql.transaction((sql) =>
-    replacePassword(sql, { userId: user.id, passwordHash }, userActor(user.id, client)),
-  );
-  return openSession(deps, user.id, session.organizationId);
+  const { user, session } = authenticated.open;
+  // Otherwise a session would be enough to give an account without a password another way to sign in.
+  if (user.passwordHash === null) throw invalidCredentials('current_password');
+  await confirmUser(deps, client, authenticated, { param: 'current_password', password });
+  const passwordHash = await hashPassword(newPassword, deps.passwordCost);
+  const change = { userId: user.id, passwordHash, removesIdentities: removesIdentities ?? false };
+  await deps.db.sql.transaction((sql) => replacePassword(sql, change, userActor(user.id, client)));
+  return openSession(deps, client, user.id, session.organizationId);
 }

@@ -1,9 +1,9 @@
-import { and, asc, count, eq, gt, ilike, inArray, isNull, lt, or } from 'drizzle-orm';
+import { and, asc, count, eq, gt, ilike, inArray, isNull, lt, ne, or } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { UserRole } from '../lib/caller.ts';
-import { invitations, members, passwordResets, sessions, userIdentities, users } from './tables.ts';
+import { invitations, members, passwordResets, sessions, users } from './tables.ts';
 
 export type UserRow = typeof users.$inferSelect;
 export type MemberRow = typeof members.$inferSelect;
@@ -29,24 +29,6 @@ export async function lockUser(sql: Sql, id: string): Promise<UserRow | null> {
   return row ?? null;
 }
 
-/** Selects the user of a person of an OpenID Connect issuer; null when none is connected. */
-export async function selectUserByIdentity(sql: Sql, issuer: string, subject: string): Promise<UserRow | null> {
-  const [row] = await sql
-    .select({ user: users })
-    .from(userIdentities)
-    .innerJoin(users, eq(users.id, userIdentities.userId))
-    .where(and(eq(userIdentities.issuer, issuer), eq(userIdentities.subject, subject)));
-  return row?.user ?? null;
-}
-
-/** Connects a person of an issuer with a user. */
-export async function insertIdentity(
-  sql: Sql,
-  row: { issuer: string; subject: string; userId: string },
-): Promise<void> {
-  await sql.insert(userIdentities).values(row);
-}
-
 /** Emails of users, as pairs with their ids. */
 export async function selectUserEmails(sql: Sql, ids: readonly string[]): Promise<[string, string][]> {
   const rows = await sql
@@ -54,16 +36,6 @@ export async function selectUserEmails(sql: Sql, ids: readonly string[]): Promis
     .from(users)
     .where(inArray(users.id, [...ids]));
   return rows.map(({ id, email }) => [id, email]);
-}
-
-/** Whether a person of an issuer is connected with the user. */
-export async function hasIdentity(sql: Sql, userId: string): Promise<boolean> {
-  const rows = await sql
-    .select({ id: userIdentities.userId })
-    .from(userIdentities)
-    .where(eq(userIdentities.userId, userId))
-    .limit(1);
-  return rows.length > 0;
 }
 
 /** Selects users whose email or name contains `search`, oldest first; every user when it is null. */
@@ -142,8 +114,13 @@ export async function selectSession(sql: Sql, tokenHash: string, now: Date): Pro
   return row ?? null;
 }
 
+/** Locks a session against its end until the transaction ends. */
+export async function lockSession(sql: Sql, tokenHash: string): Promise<void> {
+  await sql.select({ id: sessions.id }).from(sessions).where(eq(sessions.tokenHash, tokenHash)).for('update');
+}
+
 /** Inserts a session. */
-export async function insertSession(sql: Sql, row: Omit<SessionRow, 'createdAt'>): Promise<void> {
+export async function insertSession(sql: Sql, row: SessionRow): Promise<void> {
   await sql.insert(sessions).values(row);
 }
 
@@ -157,9 +134,30 @@ export async function deleteSession(sql: Sql, tokenHash: string): Promise<void> 
   await sql.delete(sessions).where(eq(sessions.tokenHash, tokenHash));
 }
 
-/** Deletes all sessions of a user. */
-export async function deleteUserSessions(sql: Sql, userId: string): Promise<void> {
-  await sql.delete(sessions).where(eq(sessions.userId, userId));
+/** Deletes the sessions of a user, except one. */
+export async function deleteUserSessions(sql: Sql, userId: string, exceptTokenHash?: string): Promise<void> {
+  const isOther = exceptTokenHash === undefined ? undefined : ne(sessions.tokenHash, exceptTokenHash);
+  await sql.delete(sessions).where(and(eq(sessions.userId, userId), isOther));
+}
+
+/** Deletes a session of a user. False when none exists. */
+export async function deleteSessionById(sql: Sql, userId: string, id: string): Promise<boolean> {
+  const rows = await sql
+    .delete(sessions)
+    .where(and(eq(sessions.userId, userId), eq(sessions.id, id)))
+    .returning({ id: sessions.id });
+  return rows.length === 1;
+}
+
+/** Selects the sessions of a user that have not expired, oldest first. */
+export function selectUserSessions(sql: Sql, userId: string, now: Date, bounds: PageBounds): Promise<SessionRow[]> {
+  const isAfter = bounds.after === null ? undefined : gt(sessions.id, bounds.after);
+  return sql
+    .select()
+    .from(sessions)
+    .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now), isAfter))
+    .orderBy(asc(sessions.id))
+    .limit(bounds.limit + 1);
 }
 
 /** Deletes the sessions of a user in one organization. */

@@ -3,6 +3,12 @@ import { boolean, index, pgTable, primaryKey, text, timestamp } from 'drizzle-or
 import { organizations } from '../accounts/tables.ts';
 import type { UserRole } from '../lib/caller.ts';
 
+/** An id for rows that an earlier version inserts. It has the shape of others, and sorts before them. */
+const laterId = (prefix: string) =>
+  text()
+    .notNull()
+    .unique()
+    .default(sql`${sql.raw(`'${prefix}00'`)} || left(replace(gen_random_uuid()::text, '-', ''), 24)`);
 const createdAt = () => timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`);
 const organizationId = () =>
   text('organization_id')
@@ -30,6 +36,7 @@ export const users = pgTable('users', {
 export const userIdentities = pgTable(
   'user_identities',
   {
+    id: laterId('ident_'),
     issuer: text().notNull(),
     /** The claim `sub`, which the issuer gives to one person only; emails change hands. */
     subject: text().notNull(),
@@ -87,8 +94,11 @@ export const invitations = pgTable(
 export const sessions = pgTable(
   'sessions',
   {
+    id: laterId('sess_'),
     tokenHash: text('token_hash').primaryKey(),
     userId: userId(),
+    /** The header `User-Agent` of the sign-in; null without one. */
+    userAgent: text('user_agent'),
     /** The organization that the console shows. */
     organizationId: organizationId(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),

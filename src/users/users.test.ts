@@ -72,7 +72,7 @@ describe('sign-in', () => {
         const answer = await acceptInvitation(api, token, account);
         assertError(answer, 400, 'invalid_invitation', 'token');
         bodies.push(answer.text);
-        const client = { address: '127.0.0.1', requestId: 'req_0' };
+        const client = { address: '127.0.0.1', requestId: 'req_0', userAgent: null };
         await assert.rejects(redeem(deps, client, { token, ...account }), { code: 'invalid_invitation' });
       }
       assert.equal(new Set(bodies).size, 1);
@@ -95,7 +95,11 @@ describe('sign-in', () => {
     });
     const db = { ...api.db, sql };
     const deps = { ...api.deps, db, limitAttempts: async () => 0, passwordCost: CHEAP_PASSWORDS };
-    const accepting = redeem(deps, { address: '127.0.0.1', requestId: 'req_0' }, { token, email, password: PASSWORD });
+    const accepting = redeem(
+      deps,
+      { address: '127.0.0.1', requestId: 'req_0', userAgent: null },
+      { token, email, password: PASSWORD },
+    );
     await assert.rejects(accepting, { code: 'invalid_value', param: 'password' });
     assert.deepEqual(
       (await selectMemberships(api.db.sql, id)).map(({ name }) => name),

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { OIDC_CLIENT, type OidcIssuer, startOidcIssuer } from '../oidc-issuer.ts';
-import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+import {
+  accessibilityViolations,
+  type ConsoleTest,
+  PASSWORD,
+  SKIP_WITHOUT_CONSOLE,
+  startConsole,
+} from './console-page.ts';
 
 describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   let test: ConsoleTest;
@@ -52,11 +58,79 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await visitor.context().close();
   });
 
-  it('a user with a password connects the account in the settings', async () => {
-    issuer.person = { sub: 'ada', email: 'ada@example.com', email_verified: true };
+  it('a user with a password connects the account in the settings, and removes it', async () => {
+    issuer.person = { sub: "ada's account", email: 'ada@example.com', email_verified: true };
+    const connect = async (password: string) => {
+      await page.getByRole('button', { name: 'Connect' }).last().click();
+      await page.getByRole('dialog').getByLabel('Current password').fill(password);
+      await page.getByRole('dialog').getByRole('button', { name: 'Connect' }).click();
+    };
     await test.open('/settings');
-    await page.getByRole('button', { name: 'Connect' }).click();
+    await connect('a wrong password');
+    await page.getByRole('dialog').getByText("'password' is wrong.").first().waitFor();
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await connect(PASSWORD);
     await page.getByText('Your account is connected').waitFor();
+    const identity = page.getByRole('row').filter({ hasText: "ada's account" });
+    await identity.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Connect your account to sign in with Acme ID').waitFor();
+    await connect(PASSWORD);
+    await page.getByText('Your account is connected').waitFor();
+    assert.deepEqual(await accessibilityViolations(page), []);
+  });
+
+  it('a user sees the own sessions and ends the others, in German', async () => {
+    const email = 'joerg@example.com';
+    const open = async () => {
+      const visitor = await test.newPage({ locale: 'de-DE' });
+      await visitor.goto(`${test.service.url}/sign-in?from=/settings`);
+      await visitor.getByLabel('E-Mail').fill(email);
+      await visitor.getByLabel('Passwort').fill(PASSWORD);
+      await visitor.getByRole('button', { name: 'Anmelden' }).click();
+      await visitor.getByRole('heading', { level: 1, name: 'Einstellungen' }).waitFor();
+      return visitor;
+    };
+    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'viewer' });
+    const first = await test.newPage();
+    await test.join(`${test.service.url}/join#${token}`, email, first);
+    const [second, third] = [await open(), await open()];
+    const rows = third.getByRole('table', { name: 'Sitzungen' }).getByRole('row');
+    await rows.nth(3).waitFor();
+    assert.equal(await rows.filter({ hasText: 'Chrome · Linux' }).count(), 3);
+    assert.equal(await rows.filter({ hasText: 'dieser Browser' }).getByRole('button').count(), 0);
+    assert.deepEqual(await accessibilityViolations(third), []);
+    await rows.nth(2).getByRole('button', { name: 'Abmelden' }).click();
+    await third.getByRole('dialog').getByRole('button', { name: 'Abmelden' }).click();
+    await rows.nth(3).waitFor({ state: 'detached' });
+    await second.reload();
+    await second.getByRole('heading', { level: 1, name: 'Anmelden' }).waitFor();
+    const others = 'Alle anderen Sitzungen abmelden';
+    await third.getByRole('button', { name: others }).click();
+    await third.getByRole('dialog').getByRole('button', { name: others }).click();
+    await rows.nth(2).waitFor({ state: 'detached' });
+    await first.reload();
+    await first.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await third.reload();
+    await rows.nth(1).waitFor();
+    for (const visitor of [first, second, third]) await visitor.context().close();
+  });
+
+  it('a password change asks whether connected accounts stay', async () => {
+    const change = async (from: string, to: string) => {
+      await page.getByLabel('Current password').fill(from);
+      await page.getByLabel('New password').fill(to);
+      await page.getByRole('button', { name: 'Change password' }).click();
+      await page.getByText('The password was changed').waitFor();
+    };
+    await test.open('/settings');
+    await change(PASSWORD, 'a second password');
+    await page.getByRole('row').filter({ hasText: "ada's account" }).waitFor();
+    await page.getByLabel('Remove all connected accounts').check();
+    await change('a second password', PASSWORD);
+    await page.getByText('Connect your account to sign in with Acme ID').waitFor();
+    assert.equal(await page.getByLabel('Remove all connected accounts').count(), 0);
   });
 
   it('an owner changes a role, and creates a link with which a member sets a new password', async () => {

@@ -22,7 +22,8 @@ export async function openUserSession(
   const email = `${id}@example.com`;
   await insertUser(api.db.sql, { id, email, name: id, passwordHash, isOperator });
   for (const organizationId of organizationIds) await upsertMember(api.db.sql, { organizationId, userId: id, role });
-  const token = await openSession({ db: api.db, now: Date.now }, id, organizationIds[0] ?? '');
+  const client = { address: '127.0.0.1', requestId: newId('request'), userAgent: null };
+  const token = await openSession({ db: api.db, now: Date.now }, client, id, organizationIds[0] ?? '');
   const headers = { cookie: `quire_session=${token}`, 'sec-fetch-site': 'same-origin' };
   return { id, email, send: (method, path, body) => api.send(method, path, { key: null, headers, body }) };
 }

@@ -35,3 +35,15 @@ export function Page({
     </Stack>
   );
 }
+
+/** A part of a page with its heading. */
+export function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Stack component="section">
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      {children}
+    </Stack>
+  );
+}

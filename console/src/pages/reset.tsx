@@ -1,4 +1,4 @@
-import { Alert, Button, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import { takeToken } from '../api/take-token.ts';
 import { PasswordField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { useMessages } from '../messages/index.tsx';
-import { EntryForm } from './sign-in.tsx';
+import { EntryForm, useProvider } from './sign-in.tsx';
 
 const tokenOfPage = takeToken();
 
@@ -19,9 +19,13 @@ export function ResetPage() {
   const queryClient = useQueryClient();
   const [token] = useState(() => takeToken() ?? tokenOfPage);
   const [password, setPassword] = useState('');
+  const [removesIdentities, setRemovesIdentities] = useState(false);
+  const provider = useProvider();
   const mutation = useMutation({
-    mutationFn: () =>
-      body(api.POST('/v1/session/password-reset', { body: { token: token ?? '', new_password: password } })),
+    mutationFn: () => {
+      const reset = { token: token ?? '', new_password: password, remove_identities: removesIdentities };
+      return body(api.POST('/v1/session/password-reset', { body: reset }));
+    },
     onSuccess: async (session) => {
       queryClient.clear();
       queryClient.setQueryData(sessionQuery.queryKey, session);
@@ -47,6 +51,14 @@ export function ResetPage() {
             value={password}
             onChange={(event) => setPassword(event.currentTarget.value)}
           />
+          {provider !== null && (
+            <Checkbox
+              label={settings.removeIdentities}
+              description={settings.removeIdentitiesHint}
+              checked={removesIdentities}
+              onChange={(event) => setRemovesIdentities(event.currentTarget.checked)}
+            />
+          )}
           {mutation.isError && <ErrorState error={mutation.error} />}
           <Button type="submit" loading={mutation.isPending}>
             {settings.resetSubmit}

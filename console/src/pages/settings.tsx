@@ -1,17 +1,15 @@
-import { Alert, Button, Group, Select, Stack, Text, Title } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { Alert, Button, Checkbox, Select, Stack } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import { useSession } from '../api/session.ts';
+import { sessionQuery, useSession } from '../api/session.ts';
 import { PasswordField } from '../components/fields.tsx';
-import { Page } from '../components/page.tsx';
+import { Page, Section } from '../components/page.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { ValidatedForm } from '../components/validated-form.tsx';
-import { fill, LANGUAGES, type Language, useLanguage, useMessages } from '../messages/index.tsx';
-import { ProviderError, useProvider, useProviderStart } from './sign-in.tsx';
-
-const route = getRouteApi('/shell/settings');
+import { LANGUAGES, type Language, useLanguage, useMessages } from '../messages/index.tsx';
+import { IdentitiesSection } from './settings-identities.tsx';
+import { SESSIONS_KEY, SessionsSection } from './settings-sessions.tsx';
 
 /** Settings of the signed-in user. */
 export function SettingsPage() {
@@ -19,53 +17,20 @@ export function SettingsPage() {
   const { language, setLanguage } = useLanguage();
   return (
     <Page title={settings.title}>
-      <Stack maw={420} gap="xl">
+      <Stack gap="xl">
         <Select
+          maw={420}
           label={settings.languageTitle}
           allowDeselect={false}
           data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
           value={language}
           onChange={(value) => value !== null && void setLanguage(value as Language)}
         />
-        <ProviderSection />
+        <IdentitiesSection />
         <PasswordSection />
+        <SessionsSection />
       </Stack>
     </Page>
-  );
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Stack component="section">
-      <Title order={2} size="h4">
-        {title}
-      </Title>
-      {children}
-    </Stack>
-  );
-}
-
-/** Whether the account is connected with the issuer, and how to connect it; nothing on an instance without one. */
-function ProviderSection() {
-  const { settings } = useMessages();
-  const { user } = useSession();
-  const { error, request } = route.useSearch();
-  const provider = useProvider();
-  const mutation = useProviderStart({ link: true, return_to: '/settings' });
-  if (provider === null) return null;
-  return (
-    <Section title={provider.name}>
-      {error !== undefined && <ProviderError code={error} request={request} />}
-      {mutation.isError && <ErrorState error={mutation.error} />}
-      <Text>{fill(user.is_linked ? settings.connected : settings.notConnected, { name: provider.name })}</Text>
-      {!user.is_linked && (
-        <Group>
-          <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate()}>
-            {settings.connect}
-          </Button>
-        </Group>
-      )}
-    </Section>
   );
 }
 
@@ -75,19 +40,27 @@ function PasswordSection() {
   const { user } = useSession();
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
+  const [removesIdentities, setRemovesIdentities] = useState(false);
+  const queryClient = useQueryClient();
   const mutation = useMutation({
-    mutationFn: () =>
-      body(api.POST('/v1/session/password', { body: { current_password: current, new_password: next } })),
-    onSuccess: () => {
+    mutationFn: () => {
+      const passwords = { current_password: current, new_password: next };
+      return body(api.POST('/v1/session/password', { body: { ...passwords, remove_identities: removesIdentities } }));
+    },
+    onSuccess: async (session) => {
       setCurrent('');
       setNext('');
+      setRemovesIdentities(false);
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      await queryClient.invalidateQueries({ queryKey: ['identities'] });
+      await queryClient.invalidateQueries({ queryKey: SESSIONS_KEY });
     },
   });
   if (!user.has_password) return null;
   return (
     <Section title={settings.password}>
       <ValidatedForm mutation={mutation}>
-        <Stack>
+        <Stack maw={420}>
           <input type="email" autoComplete="username" value={user.email} readOnly hidden />
           <PasswordField
             param="current_password"
@@ -107,6 +80,14 @@ function PasswordSection() {
             value={next}
             onChange={(event) => setNext(event.currentTarget.value)}
           />
+          {user.is_linked && (
+            <Checkbox
+              label={settings.removeIdentities}
+              description={settings.removeIdentitiesHint}
+              checked={removesIdentities}
+              onChange={(event) => setRemovesIdentities(event.currentTarget.checked)}
+            />
+          )}
           {mutation.isError && <ErrorState error={mutation.error} />}
           {mutation.isSuccess && <Alert color="teal">{settings.changed}</Alert>}
           <Button type="submit" loading={mutation.isPending}>

@@ -80,13 +80,13 @@ export function useProvider(): { name: string } | null {
 }
 
 /** Opens the issuer, which returns to the console. */
-export const useProviderStart = (start: ProviderStart) =>
-  useMutation({
-    mutationFn: async () => {
-      const { url } = await body(api.POST('/v1/session/oidc', { body: start }));
-      location.assign(url);
-    },
-  });
+export async function startAtProvider(start: ProviderStart): Promise<void> {
+  const { url } = await body(api.POST('/v1/session/oidc', { body: start }));
+  location.assign(url);
+}
+
+/** `startAtProvider` as a mutation. */
+export const useProviderStart = (start: ProviderStart) => useMutation({ mutationFn: () => startAtProvider(start) });
 
 /** A button that continues at the issuer; nothing on an instance without one. */
 export function ProviderButton({ start }: { start: ProviderStart }) {

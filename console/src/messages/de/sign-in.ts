@@ -25,6 +25,8 @@ export const signIn: Messages['signIn'] = {
     last_owner:
       'Sie sind der einzige Eigentümer dieser Organisation. Machen Sie erst ein anderes Mitglied zum Eigentümer, bevor Sie eine andere Rolle annehmen.',
     identity_in_use: 'Ihr Konto beim Anmeldedienst ist schon mit einem anderen Konto verbunden.',
+    session_ended:
+      'Ihre Sitzung endete, während Ihr Konto verbunden wurde. Melden Sie sich an, und verbinden Sie es erneut.',
     failed: 'Die Anmeldung ist fehlgeschlagen.',
   },
 };

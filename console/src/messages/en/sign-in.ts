@@ -22,6 +22,7 @@ export const signIn = {
     last_owner:
       'You are the only owner of this organization. Make another member owner before you accept another role.',
     identity_in_use: 'Your account at the sign-in provider is already connected with another account.',
+    session_ended: 'Your session ended while your account was being connected. Sign in and connect it again.',
     failed: 'The sign-in failed.',
   },
 };
