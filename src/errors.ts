@@ -162,12 +162,11 @@ export const invalidCredentials = (param: string | null = null): ApiError =>
 
 /** 401: the sign-in of a user without a password is too old for a change of the ways to sign in. */
 export const signInTooOld = (): ApiError =>
-  new ApiError({
-    status: 401,
-    type: 'authentication_error',
-    code: 'invalid_credentials',
-    message: 'You signed in more than ten minutes ago. Sign in again, then repeat the change.',
-  });
+  unauthenticated(
+    'invalid_credentials',
+    'You signed in more than ten minutes ago. Sign in again, then repeat the change.',
+    SESSION_CHALLENGE,
+  );
 
 /** 400: the invitation is unknown, used, withdrawn or expired. */
 export const invalidInvitation = (): ApiError =>
