@@ -34,7 +34,8 @@ export class RequestHandler {
   readonly #listener: RequestListener;
   readonly #generations = new Set<ChoiceGeneration>();
   #promptTokens = 0;
-  #cancelled = false;
+  /** Aborted when the caller disconnects, or the request failed. */
+  readonly #cancelled = new AbortController();
   #cachedTokens: number | null = null;
   #completionTokens = 0;
   #unreadEvents = 0;
@@ -50,8 +51,8 @@ export class RequestHandler {
   /** Prepares the request and queues its choices. */
   async start(): Promise<void> {
     try {
-      const prepared = await preparePrompt(this.#model, this.#request);
-      if (this.#cancelled) return;
+      const prepared = await preparePrompt(this.#model, this.#request, this.#cancelled.signal);
+      if (this.#cancelled.signal.aborted) return;
       this.#promptTokens = prepared.promptTokens;
       const seed = normalizeSeed(this.#request.sampling.seed);
       for (let choice = 0; choice < this.#request.choices; choice++) this.#submit(prepared, choice, seed);
@@ -62,7 +63,7 @@ export class RequestHandler {
 
   /** The caller disconnected: stops the computation and sends nothing more. */
   cancel(): void {
-    this.#cancelled = true;
+    this.#cancelled.abort();
     for (const generation of this.#generations) {
       this.#loop.cancel(generation);
       generation.release();
@@ -137,7 +138,7 @@ export class RequestHandler {
   }
 
   #failed(error: unknown): void {
-    if (this.#cancelled) return;
+    if (this.#cancelled.signal.aborted) return;
     this.cancel();
     this.#listener.failed(error);
   }

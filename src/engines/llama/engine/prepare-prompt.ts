@@ -3,6 +3,7 @@ import { contextLengthExceeded, invalidValue } from '../../../errors.ts';
 import { TimeSlice } from '../../../lib/time-slices.ts';
 import type { ChatPrompt, FunctionTool, OutputFormat, TextPrompt, ToolChoice } from '../../engine.ts';
 import { type CompiledGrammar, requireAffordable } from '../constraints/decoding-constraint.ts';
+import type { CompilationRequester } from '../constraints/grammar-compiler.ts';
 import { type GrammarSource, grammarParam, isTextConstraint } from '../constraints/request-grammar.ts';
 import type { OutputParserOptions } from '../output/output-parser.ts';
 import type { ToolCallRules } from '../tool-calls/call-grammar.ts';
@@ -62,8 +63,15 @@ interface Draft {
   callGrammar: GrammarSource | null;
 }
 
-/** Renders, tokenizes and validates a request. Throws 400 for what the model or a grammar does not support. */
-export async function preparePrompt(model: LocalModel, request: ConstrainedRequest): Promise<Prepared> {
+/**
+ * Renders, tokenizes and validates a request. Throws 400 for what the model or a grammar does not support, and the reason of
+ * the signal while its grammars are compiled.
+ */
+export async function preparePrompt(
+  model: LocalModel,
+  request: ConstrainedRequest,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const { prompt } = request;
   const param = prompt.kind === 'chat' ? 'messages' : 'prompt';
   const { contextTokens } = model.facts;
@@ -88,11 +96,12 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
   if (count >= contextTokens) {
     throw contextLengthExceeded(param, count > maxCountedTokens(model) ? null : count, contextTokens);
   }
+  const requester = { scope: request.scope, signal };
   return {
     ...draft,
     promptTokens: count,
-    answerGrammar: await compileGrammar(model, draft.answerGrammar),
-    callGrammar: await compileGrammar(model, draft.callGrammar),
+    answerGrammar: await compileGrammar(model, draft.answerGrammar, requester),
+    callGrammar: await compileGrammar(model, draft.callGrammar, requester),
   };
 }
 
@@ -121,10 +130,14 @@ function cost(prompt: ChatPrompt | TextPrompt): number {
   return characters(prompt) + items;
 }
 
-async function compileGrammar(model: LocalModel, source: GrammarSource | null): Promise<CompiledGrammar | null> {
+async function compileGrammar(
+  model: LocalModel,
+  source: GrammarSource | null,
+  requester: CompilationRequester,
+): Promise<CompiledGrammar | null> {
   if (source === null) return null;
   const path = grammarParam(source);
-  const built = await model.grammars.compile(source);
+  const built = await model.grammars.compile(source, requester);
   const { elements } = built;
   requireAffordable({ elements, path }, model.tokenizer);
   try {

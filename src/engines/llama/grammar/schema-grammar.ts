@@ -110,7 +110,12 @@ export class SchemaCompiler {
 
   /** One rule for several alternatives, flattened: a sampler follows nested choices one by one. */
   #join(leaves: readonly Leaf[], name: string | null, path: string): string | null {
-    for (const leaf of leaves) this.#needs.set(leaf.rule, [...(this.#needs.get(leaf.rule) ?? []), leaf.needs]);
+    for (const { rule, needs } of leaves) {
+      const known = this.#needs.get(rule);
+      // Appended in place: thousands of schemas may share a rule.
+      if (known === undefined) this.#needs.set(rule, [needs]);
+      else known.push(needs);
+    }
     if (leaves.length === 0 && name !== null) throw invalidValue(path, 'accepts nothing');
     if (leaves.length === 0) return null;
     const only = leaves[0]?.rule;

@@ -59,7 +59,11 @@ function emptyRules({ code, alternatives, rules }: GrammarElements): Set<number>
       if (code[at] === 0) return true;
       // The rule is revisited when the rule that stops it here turns out to be nullable.
       const stop = -(code[at] ?? 0) - 1;
-      if (stop >= 0) usedBy.set(stop, [...(usedBy.get(stop) ?? []), rule]);
+      if (stop < 0) continue;
+      // Appended in place: thousands of rules may start with the same one.
+      const users = usedBy.get(stop);
+      if (users === undefined) usedBy.set(stop, [rule]);
+      else users.push(rule);
     }
     return false;
   };

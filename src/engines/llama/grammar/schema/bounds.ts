@@ -15,8 +15,13 @@ import type { NumberLimits } from './number-language.ts';
 import { literalPattern, PatternError } from './pattern.ts';
 import { patternLanguage } from './pattern-language.ts';
 
-/** Largest count that is enforced: no completion is as long. */
+/** Largest count that is enforced: hardly any completion is as long. */
 const LARGEST_COUNT = 200_000;
+/**
+ * Upper bounds from here on are ignored: with a million tokens of context and 256 characters in each, no completion reaches
+ * them. Generated schemas state the largest integer of their language.
+ */
+const UNREACHABLE_COUNT = 2 ** 28;
 /** Maximum product of states and length; above it, texts are kept shorter than allowed. */
 const MAX_COUNTED_STATES = 4_000;
 
@@ -30,8 +35,8 @@ export interface Counts {
 }
 
 /**
- * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered to a length that no completion
- * reaches; a large `least` throws 400.
+ * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered or ignored, because hardly any
+ * completion, or none, reaches it; a large `least` throws 400.
  */
 export function countLimits(parts: Case, low: string, high: string): Counts {
   let least = 0;
@@ -42,7 +47,7 @@ export function countLimits(parts: Case, low: string, high: string): Counts {
       throw invalidValue(`${path}.${low}`, `is not supported beyond ${LARGEST_COUNT}`);
     }
     if (typeof from === 'number') least = Math.max(least, from);
-    if (typeof to === 'number') most = Math.min(most ?? LARGEST_COUNT, to);
+    if (typeof to === 'number' && to < UNREACHABLE_COUNT) most = Math.min(most ?? LARGEST_COUNT, to);
   }
   return { least, most };
 }
