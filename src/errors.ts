@@ -378,6 +378,13 @@ const DATABASE_RETRY_SECONDS = 1;
 export const databaseUnavailable = (cause: unknown): ApiError =>
   engineUnavailable('The database does not answer at the moment.', DATABASE_RETRY_SECONDS, cause);
 
+/** Outages of a blob store or a search index last longer than a restart of the database. */
+const STORE_RETRY_SECONDS = 5;
+
+/** 503: the blob store or the search index does not answer now. */
+export const storeUnavailable = (cause: unknown): ApiError =>
+  engineUnavailable('The storage of this service does not answer at the moment.', STORE_RETRY_SECONDS, cause);
+
 /** Longer than every id and path of Quire. Bounds values of requests in messages. */
 const MAX_ECHOED_CHARACTERS = 120;
 

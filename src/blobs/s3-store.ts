@@ -10,6 +10,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { BlobNotFoundError, type BlobStore, requireBlobKey } from './blob-store.ts';
 import { Meter } from './meter.ts';
 import { putMultipart } from './s3-multipart.ts';
@@ -23,6 +24,12 @@ const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 256;
 /** Maximum number of attempts per request (network errors and 5xx are retried). */
 const MAX_ATTEMPTS = 4;
+/** Limit of all attempts of a request without a body, until the head of its response. A store that hangs counts as unavailable. */
+const HEAD_TIMEOUT_MS = 20_000;
+/** Error codes of Node for connections that break or cannot be made, and names of the SDK for timeouts. */
+const NETWORK_CODE =
+  /^(E(CONN[A-Z]+|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL|NOTFOUND|AI_AGAIN)|ERR_STREAM_PREMATURE_CLOSE)$/;
+const NETWORK_NAME = /^(TimeoutError|RequestTimeout|NetworkingError)$/;
 
 /**
  * Opens a bucket of an S3-compatible store by URL (see `parseS3Url`), with the default credential chain of AWS (environment, `~/.aws`,
@@ -46,17 +53,19 @@ export function openS3Store(url: string): BlobStore {
     read: async (key, range, signal) => {
       const Range = range === null ? undefined : `bytes=${range.start}-${range.end}`;
       const command = new GetObjectCommand({ ...locate(key), ...(Range !== undefined && { Range }) });
-      const response = await nullIfNotFound(client.send(command, { abortSignal: signal }));
+      const response = await nullIfNotFound(withHeadTimeout(signal, (options) => client.send(command, options)));
       if (response === null) throw new BlobNotFoundError(key);
       if (!(response.Body instanceof Readable)) throw new Error('the store sent a response without a body');
-      return addAbortSignal(signal, response.Body);
+      return addAbortSignal(signal, Readable.from(translateErrors(response.Body, location), { objectMode: false }));
     },
     size: async (key, signal) => {
-      const response = await nullIfNotFound(client.send(new HeadObjectCommand(locate(key)), { abortSignal: signal }));
+      const command = new HeadObjectCommand(locate(key));
+      const response = await nullIfNotFound(withHeadTimeout(signal, (options) => client.send(command, options)));
       return response === null ? null : (response.ContentLength ?? 0);
     },
     delete: async (key, signal) => {
-      await nullIfNotFound(client.send(new DeleteObjectCommand(locate(key)), { abortSignal: signal }));
+      const command = new DeleteObjectCommand(locate(key));
+      await nullIfNotFound(withHeadTimeout(signal, (options) => client.send(command, options)));
       await abortUploads(client, locate(key), signal);
     },
     check: (signal) => checkBucket(client, location, signal),
@@ -64,9 +73,10 @@ export function openS3Store(url: string): BlobStore {
   };
 }
 
-function createClient({ endpoint, region, pathStyle }: S3Location): S3Client {
+function createClient(location: S3Location): S3Client {
+  const { endpoint, region, pathStyle } = location;
   const agent = { maxSockets: MAX_CONNECTIONS, keepAlive: true };
-  return new S3Client({
+  const client = new S3Client({
     region,
     ...(endpoint !== null && { endpoint }),
     forcePathStyle: pathStyle,
@@ -81,6 +91,59 @@ function createClient({ endpoint, region, pathStyle }: S3Location): S3Client {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
+  // The first step sees the error of the last attempt.
+  client.middlewareStack.add(
+    (next) => async (request) => {
+      try {
+        return await next(request);
+      } catch (error) {
+        throw translateError(error, location);
+      }
+    },
+    { step: 'initialize', name: 'translateErrors' },
+  );
+  return client;
+}
+
+/** Converts the error of an outage to a `StoreUnavailableError`. */
+function translateError(error: unknown, { bucket, endpoint }: S3Location): unknown {
+  const { code, name, $metadata } = Object(error) as { code?: string; name?: string } & Partial<S3ServiceException>;
+  const status = $metadata?.httpStatusCode;
+  const isOutage =
+    status === undefined
+      ? NETWORK_CODE.test(code ?? '') || NETWORK_NAME.test(name ?? '')
+      : status >= 500 || status === 429;
+  if (!isOutage) return error;
+  const where = `The bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`;
+  const reason = `${describeError(error)}${status === undefined ? '' : ` (${status})`}`;
+  return new StoreUnavailableError(`${where} does not respond: ${reason}`, error);
+}
+
+/** Passes a body through: its connection may break after the head of the response. */
+async function* translateErrors(body: Readable, location: S3Location): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw translateError(error, location);
+  }
+}
+
+/** Aborts a request whose response has not begun in time. */
+async function withHeadTimeout<T>(
+  signal: AbortSignal,
+  send: (options: { abortSignal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const tooLate = new AbortController();
+  const reason = new StoreUnavailableError(`The blob store did not respond within ${HEAD_TIMEOUT_MS / 1000} s.`);
+  const timer = setTimeout(() => tooLate.abort(reason), HEAD_TIMEOUT_MS);
+  try {
+    return await send({ abortSignal: AbortSignal.any([signal, tooLate.signal]) });
+  } catch (error) {
+    // The SDK throws its own error class for aborted requests.
+    throw tooLate.signal.aborted && !signal.aborted ? reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Aborts multipart uploads of ended processes for a key: their parts are billed, and no object listing shows them. */
@@ -112,6 +175,7 @@ async function checkBucket(client: S3Client, { bucket, endpoint }: S3Location, s
   try {
     await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal: signal });
   } catch (error) {
+    if (error instanceof StoreUnavailableError) throw error;
     const status = error instanceof S3ServiceException ? ` (${error.$metadata.httpStatusCode})` : '';
     const where = `The bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`;
     throw new OperatorError(`${where} does not respond: ${describeError(error)}${status}`);

@@ -9,6 +9,7 @@ import {
   unsupportedMediaType,
 } from '../errors.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { ClientDisconnected } from './event-stream.ts';
 import { knownError } from './known-error.ts';
 
@@ -17,7 +18,8 @@ const MAX_SENSIBLE_RETRY_SECONDS = 60;
 
 /** Maps an error thrown by Quire, Fastify or Node to an error of the catalogue. */
 export function asApiError(error: unknown, request: FastifyRequest, bodyLimitBytes: number): ApiError {
-  if (error instanceof ApiError || error instanceof FailedStatement) return knownError(error);
+  const isKnown = [ApiError, FailedStatement, StoreUnavailableError].some((type) => error instanceof type);
+  if (isKnown) return knownError(error);
   const { code = '', statusCode } = error as Partial<FastifyError>;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':

@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ChunkIndex, type ChunkSearch } from './chunk-index.ts';
+import { ChunkIndex } from './chunk-index.ts';
 import type { IndexedChunk } from './chunk-rows.ts';
 import type { FieldValues } from './field-values.ts';
 import type { Condition } from './filter.ts';
+import type { ChunkSearch } from './search-table.ts';
 
 /** A unit vector between two axes; a larger `share` is nearer to `axis`. */
 function vector(axis: number, share = 1): Float32Array {

@@ -11,35 +11,16 @@ import {
   type ChunkHit,
   invalidateFacts,
   searchTerms,
-  searchVectors,
   selectVectors,
   tableFacts,
-  whereClause,
 } from './chunk-table.ts';
-import { type Condition, columnIn } from './filter.ts';
-import type { Language } from './languages.ts';
+import { columnIn } from './filter.ts';
+import { callIndex } from './index-outage.ts';
 import { FLAT_ROWS, type MaintenanceStep, planMaintenance, type TableState } from './maintenance.ts';
 import { scanTable } from './scan-table.ts';
+import { type ChunkSearch, type KeywordQuery, searchTable } from './search-table.ts';
 import { FileSyncer } from './sync-files.ts';
 import { tokenizeQuery } from './terms.ts';
-
-/** A keyword query. */
-export interface KeywordQuery {
-  text: string;
-  /** Languages of the documents: the query's words are stemmed in each. */
-  languages: readonly Language[];
-}
-
-/** A search. With both vector and text, every hit has both scores, or an upper bound of its BM25 score. */
-export interface ChunkSearch extends Omit<KeywordQuery, 'text'> {
-  /** 1024 floats, L2-normalised. */
-  vector: Float32Array | null;
-  text: string | null;
-  /** Filters, applied before scoring. */
-  conditions: readonly Condition[];
-  /** Maximum hits by vector, and by text. */
-  limit: number;
-}
 
 /** Age after which old versions of a table are removed: no search reads them any more. */
 const VERSION_RETENTION_MS = 60_000;
@@ -80,6 +61,7 @@ export interface IndexOptions {
  */
 export class ChunkIndex {
   readonly #connection: Connection;
+  readonly #url: string;
   /** Null for a shared store. */
   readonly #folder: string | null;
   readonly #lock: Lock | null;
@@ -93,9 +75,10 @@ export class ChunkIndex {
   /** Rows deleted since the last build of the keyword index, by this process. */
   readonly #deleted = new Map<string, number>();
 
-  private constructor(connection: Connection, folder: string | null, lock: Lock | null) {
+  private constructor(connection: Connection, url: string, lock: Lock | null) {
     this.#connection = connection;
-    this.#folder = folder;
+    this.#url = url;
+    this.#folder = url.includes('://') ? null : url;
     this.#lock = lock;
   }
 
@@ -110,27 +93,28 @@ export class ChunkIndex {
       ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
     };
     const session = new Session(BigInt(caches.indexMb) * BYTES_PER_MB, BigInt(caches.metadataMb) * BYTES_PER_MB);
-    const index = new ChunkIndex(await connect(url, options, session), isShared ? null : url, lock ?? null);
+    const connection = await callIndex(url, () => connect(url, options, session));
+    const index = new ChunkIndex(connection, url, lock ?? null);
     if (!isShared) await index.#files.skipExisting(url);
     return index;
   }
 
   /** Throws when the store is not readable, or the folder not writable. */
   async check(): Promise<void> {
-    await this.#connection.tableNames({ limit: 1 });
+    await this.#call(() => this.#connection.tableNames({ limit: 1 }));
     if (this.#folder !== null) await requireWritable(this.#folder);
   }
 
   /** Marks this index with a new empty table. Returns its name, by which `hasMark` recognizes the index. */
   async mark(): Promise<string> {
     const name = `marker_${randomBytes(16).toString('hex')}`;
-    await this.#connection.createEmptyTable(name, BASE_SCHEMA);
+    await this.#call(() => this.#connection.createEmptyTable(name, BASE_SCHEMA));
     return name;
   }
 
   /** Whether this is the index that `mark` marked with that name. */
   hasMark(name: string): Promise<boolean> {
-    return this.#exists(name);
+    return this.#call(() => this.#exists(name));
   }
 
   /** Closes the index after all writes have settled. */
@@ -162,9 +146,8 @@ export class ChunkIndex {
   }
 
   /** Returns the vectors of the documents' chunks by chunk id, to write them again with other fields. */
-  async vectors(baseId: string, documentIds: readonly string[]): Promise<ReadonlyMap<string, Float32Array>> {
-    const table = await this.#existingTable(baseId);
-    return table === null ? new Map() : selectVectors(table, documentIds);
+  vectors(baseId: string, documentIds: readonly string[]): Promise<ReadonlyMap<string, Float32Array>> {
+    return this.#read(baseId, new Map(), (table) => selectVectors(table, documentIds));
   }
 
   /** Removes documents. Idempotent. */
@@ -189,38 +172,20 @@ export class ChunkIndex {
    * Reads the index of a knowledge base from its files. Returns the number of chunks per document. Throws the error of
    * LanceDB when a file is missing or damaged.
    */
-  async scan(baseId: string): Promise<ReadonlyMap<string, number>> {
+  scan(baseId: string): Promise<ReadonlyMap<string, number>> {
     // An open table may have cached the files.
     this.#tables.delete(baseId);
-    const table = await this.#existingTable(baseId);
-    return table === null ? new Map() : scanTable(table);
+    return this.#read(baseId, new Map(), scanTable);
   }
 
   /** Number of chunks of a knowledge base. */
-  async count(baseId: string): Promise<number> {
-    return (await this.#existingTable(baseId))?.countRows() ?? 0;
+  count(baseId: string): Promise<number> {
+    return this.#read(baseId, 0, (table) => table.countRows());
   }
 
   /** Returns the best chunks, unordered. */
-  async search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
-    const table = await this.#existingTable(baseId);
-    if (table === null) return [];
-    if (!(await tableFacts(table)).indexed.has('terms')) return [];
-    const where = await whereClause(table, search.conditions);
-    const terms = search.text === null ? [] : tokenizeQuery(search.text, search.languages);
-    const [near, matching] = await Promise.all([
-      search.vector === null ? [] : searchVectors(table, search.vector, { where, limit: search.limit }),
-      terms.length === 0 ? [] : searchTerms(table, terms, { where, limit: search.limit, vector: search.vector }),
-    ]);
-    const hits = new Map<string, ChunkHit>();
-    const unseen = maxUnseenBm25(matching, search.limit);
-    for (const { id, cosine } of near) {
-      hits.set(id, { id, cosine, bm25: search.text === null ? null : unseen, isBound: unseen > 0 });
-    }
-    for (const { id, cosine, bm25 } of matching) {
-      hits.set(id, { id, cosine: hits.get(id)?.cosine ?? cosine, bm25, isBound: false });
-    }
-    return [...hits.values()];
+  search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
+    return this.#read(baseId, [], (table) => searchTable(table, search));
   }
 
   /** Returns BM25 scores, equal to those of a search, for the chunks that contain a word of the query. */
@@ -229,11 +194,12 @@ export class ChunkIndex {
     ids: readonly string[],
     { text, languages }: KeywordQuery,
   ): Promise<ReadonlyMap<string, number>> {
-    const table = await this.#existingTable(baseId);
     const terms = tokenizeQuery(text, languages);
-    if (table === null || terms.length === 0 || ids.length === 0) return new Map();
-    const hits = await searchTerms(table, terms, { where: columnIn('id', ids), limit: ids.length, vector: null });
-    return new Map(hits.map(({ id, bm25 }) => [id, bm25]));
+    if (terms.length === 0 || ids.length === 0) return new Map();
+    return this.#read(baseId, new Map(), async (table) => {
+      const hits = await searchTerms(table, terms, { where: columnIn('id', ids), limit: ids.length, vector: null });
+      return new Map(hits.map(({ id, bm25 }) => [id, bm25]));
+    });
   }
 
   /**
@@ -299,6 +265,18 @@ export class ChunkIndex {
     this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + before - (await table.countRows()));
   }
 
+  /** Reads the table of a knowledge base; `absent` when it does not exist. */
+  #read<T>(baseId: string, absent: T, read: (table: Table) => Promise<T>): Promise<T> {
+    return this.#call(async () => {
+      const table = await this.#existingTable(baseId);
+      return table === null ? absent : read(table);
+    });
+  }
+
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    return callIndex(this.#url, call);
+  }
+
   /** Opens the table of a knowledge base; null when it does not exist. */
   async #existingTable(baseId: string): Promise<Table | null> {
     if (!this.#tables.has(baseId) && !(await this.#exists(baseId))) return null;
@@ -329,7 +307,8 @@ export class ChunkIndex {
   }
 
   async #serializeWrite<T>(baseId: string, write: () => Promise<T>): Promise<T> {
-    const writeAndInvalidate = () => this.#withLock(baseId, write).finally(() => this.#invalidateFacts(baseId));
+    const writeAndInvalidate = () =>
+      this.#call(() => this.#withLock(baseId, write)).finally(() => this.#invalidateFacts(baseId));
     const result = (this.#writes.get(baseId) ?? Promise.resolve()).then(writeAndInvalidate);
     const settled = result.then(
       () => {},
@@ -386,9 +365,4 @@ export class ChunkIndex {
       await table?.optimize({ cleanupOlderThan: new Date(Date.now() - VERSION_RETENTION_MS) });
     });
   }
-}
-
-/** Upper bound of the BM25 score of chunks that are not among the best `limit`; 0 when fewer match. */
-function maxUnseenBm25(matching: readonly { bm25: number }[], limit: number): number {
-  return matching.length < limit ? 0 : Math.min(...matching.map(({ bm25 }) => bm25));
 }

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import { retryThroughOutage, StoreUnavailableError } from '../../lib/store-unavailable.ts';
 import {
   type IndexedBase,
   markDamaged,
@@ -38,6 +39,8 @@ export async function inspectIndex(
   try {
     found = await chunks.scan(baseId);
   } catch (error) {
+    // Says nothing about the files.
+    if (error instanceof StoreUnavailableError) throw error;
     return { state: 'unreadable', reason: describeError(error) };
   }
   const incomplete = [...expected].filter(([id, count]) => (found.get(id) ?? 0) < count).map(([id]) => id);
@@ -70,7 +73,17 @@ export async function checkIndexes(deps: CheckDeps, signal: AbortSignal): Promis
     if (last === undefined) return;
     after = last.id;
     for (const base of bases) {
-      if (base.indexState === 'ready' && !signal.aborted) await checkIndex(deps, base);
+      if (base.indexState === 'ready' && !signal.aborted) await checkThroughOutage(deps, base, signal);
     }
   }
+}
+
+/** The next check of all indexes is a day away, so an outage of the store is waited for. */
+async function checkThroughOutage(deps: CheckDeps, base: IndexedBase, signal: AbortSignal): Promise<void> {
+  await retryThroughOutage(() => checkIndex(deps, base), {
+    signal,
+    maxMs: Number.POSITIVE_INFINITY,
+    isOutage: (error) => error instanceof StoreUnavailableError,
+    onOutage: (error) => deps.logger.warn({ error: describeError(error) }, 'store unavailable, index check suspended'),
+  });
 }

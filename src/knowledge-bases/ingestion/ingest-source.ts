@@ -31,6 +31,7 @@ import {
   selectUnseen,
   undoAttempt,
 } from './store.ts';
+import { isOutage } from './through-outage.ts';
 import { isContentUnchanged, updateItemMetadata } from './update-metadata.ts';
 import { SourceDeletedError } from './write-documents.ts';
 
@@ -58,7 +59,8 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
     const current = await selectJobContext(deps.db.sql, jobId);
     // Deleting a data source deletes its jobs.
     if (error instanceof SourceDeletedError || current === null) return;
-    if (signal.aborted || error instanceof RunSupersededError) {
+    // An outage is not the fault of the job: the queue starts it again, as often as needed.
+    if (signal.aborted || isOutage(error) || error instanceof RunSupersededError) {
       await undoAttempt(deps.db.sql, context.job);
       throw error;
     }

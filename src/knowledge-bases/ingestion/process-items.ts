@@ -28,6 +28,7 @@ import {
   selectPreviousVersion,
   upsertJobDocuments,
 } from './store.ts';
+import { isOutage, throughIndexOutage, throughOutage } from './through-outage.ts';
 import { WriteCoalescer } from './write-coalescer.ts';
 import {
   CHUNKS_PER_WRITE,
@@ -106,9 +107,10 @@ export async function processItems(
   const writer = new WriteCoalescer<ProcessedItem>(writeGroup, { weight: writeWeight, maxWeight: 1 });
   try {
     await forEachConcurrent(items, CONCURRENT_ITEMS, async (item) => {
-      const processed = await deps.itemSemaphore.within(job.organizationId, signal, () =>
-        processItem({ ...context, storedCounts, embedder: context.admit() }, item),
-      );
+      const processed = await deps.itemSemaphore.within(job.organizationId, signal, async () => {
+        const embedder = await throughOutage(context, async () => context.admit());
+        return processItem({ ...context, storedCounts, embedder }, item);
+      });
       if (processed !== null) await writer.add(processed);
     });
   } finally {
@@ -121,7 +123,7 @@ async function processItem(context: ItemContext, item: SourceItem): Promise<Proc
   const { deps, job } = context;
   const startedMs = deps.now();
   try {
-    const processed = await readItem(context, item);
+    const processed = await throughOutage(context, () => readItem(context, item));
     deps.logger.debug({ job: job.id, item: item.key, ms: deps.now() - startedMs }, 'item processed');
     return processed;
   } catch (error) {
@@ -272,11 +274,11 @@ const JOB_ERRORS = [SourceDeletedError, RunSupersededError, EmbedderUnavailable]
 
 /**
  * Stores the error of an item with its document. After a retryable error, the previous version stays until the next sync.
- * Rethrows `JOB_ERRORS` and every error after an abort.
+ * Rethrows `JOB_ERRORS`, outages of stores, and every error after an abort.
  */
 async function failItem(context: ItemContext, item: SourceItem, thrown: unknown): Promise<void> {
   const { deps, job, source, signal } = context;
-  if (signal.aborted || JOB_ERRORS.some((type) => thrown instanceof type)) throw thrown;
+  if (signal.aborted || isOutage(thrown) || JOB_ERRORS.some((type) => thrown instanceof type)) throw thrown;
   deps.logger.info({ job: job.id, item: item.key, reason: describeError(thrown) }, 'item failed');
   const error = jobErrorOf(thrown);
   const previous = error.retryable ? await selectPreviousVersion(deps.db.sql, source.id, item.key, job.id) : null;
@@ -324,13 +326,18 @@ async function writeTogether(items: readonly ProcessedItem[]): Promise<void> {
   if (first === undefined) return;
   const { deps, base } = first.context;
   const changes = items.flatMap((item) => item.changes);
+  // After a failure the index may already contain them, and new documents are added without a lookup.
+  const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
+  let isRepeated = false;
   try {
-    await writeDocuments(deps, writeContext(first.context), changes, items);
+    await throughIndexOutage(first.context, async () => {
+      if (isRepeated) await deps.chunks.remove(base.id, added);
+      isRepeated = true;
+      await writeDocuments(deps, writeContext(first.context), changes, items);
+    });
   } catch (error) {
-    if (error instanceof SourceDeletedError || error instanceof RunSupersededError) throw error;
-    // The index may already contain them, and new documents are added without a lookup.
-    const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
-    await deps.chunks.remove(base.id, added);
+    if (isOutage(error) || error instanceof SourceDeletedError || error instanceof RunSupersededError) throw error;
+    await throughIndexOutage(first.context, () => deps.chunks.remove(base.id, added));
     if (items.length === 1) await failItem(first.context, first.item, error);
     else for (const item of items) await writeTogether([item]);
   }

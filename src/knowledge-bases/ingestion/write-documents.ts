@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
+import { StoreUnavailableError } from '../../lib/store-unavailable.ts';
 import type { IndexedChunk } from '../../search/chunk-rows.ts';
 import type { FieldValues } from '../../search/field-values.ts';
 import type { Language } from '../../search/languages.ts';
@@ -127,11 +128,26 @@ export async function writeDocuments(
     if (error instanceof RunSupersededError) await undoIndexWrite(deps, base.id, changes);
     throw error;
   });
-  if (deletedIds !== null) return deps.chunks.remove(base.id, deletedIds);
+  if (deletedIds !== null) return removeDeleted(deps, base.id, deletedIds);
   // This write may have recreated the table of a deleted knowledge base.
   if (await isDroppedIndex(deps.db.sql, base.id)) await deps.chunks.drop(base.id);
   else await deps.chunks.remove(base.id, ids);
   throw new SourceDeletedError();
+}
+
+/** Removes documents from the index that were deleted during a write. The write is committed: an outage of the index leaves it to the purge. */
+async function removeDeleted(
+  { db, chunks, now }: Pick<Deps, 'db' | 'chunks' | 'now'>,
+  baseId: string,
+  deletedIds: readonly string[],
+): Promise<void> {
+  if (deletedIds.length === 0) return;
+  try {
+    await chunks.remove(baseId, deletedIds);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    await insertFutureTombstones(db.sql, baseId, deletedIds, new Date(now()));
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts';
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import type { ChunkSearch } from '../../search/chunk-index.ts';
 import type { ChunkHit } from '../../search/chunk-table.ts';
+import type { ChunkSearch } from '../../search/search-table.ts';
 import { checkIndex } from '../index-integrity/check-index.ts';
 import { selectIndexedBase } from '../index-integrity/store.ts';
 import type { KnowledgeBaseRow } from '../store.ts';

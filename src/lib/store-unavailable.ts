@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OperatorError } from './operator-error.ts';
+
+/** Delays between attempts while a store does not respond. The last one repeats. */
+const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
+
+/**
+ * The blob store or the search index does not respond. Nothing is known about the data: the same call may succeed later. Not for errors
+ * that say something about the data, such as a missing blob or a damaged file.
+ */
+export class StoreUnavailableError extends OperatorError {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+  }
+}
+
+/** Options of `retryThroughOutage`. */
+export interface OutageOptions {
+  signal: AbortSignal;
+  /** Whether an error is an outage; the others are thrown. */
+  isOutage(error: unknown): boolean;
+  /** Called before the first delay. */
+  onOutage(error: unknown): void;
+  /** Time after which the error of an outage is thrown. */
+  maxMs: number;
+}
+
+/** Repeats a call with backoff while it fails because of an outage. Throws other errors, and the reason of the signal. */
+export async function retryThroughOutage<T>(call: () => Promise<T>, options: OutageOptions): Promise<T> {
+  const { signal, isOutage, onOutage, maxMs } = options;
+  const startedAt = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isOutage(error) || performance.now() - startedAt > maxMs) throw error;
+      if (attempt === 0) onOutage(error);
+    }
+    await delay(DELAYS_MS[attempt] ?? DELAYS_MS.at(-1), undefined, { signal });
+  }
+}
