@@ -187,6 +187,7 @@ function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
   return {
     stored: { version: 0, initialPullDone: false, ids: {} },
     chosenBy: () => 'default',
+    defaultGenerationIds: () => [],
     rebind: () => Promise.reject(new OperatorError('A test has no bindings.')),
     isModelId: (id) => models.get(id) !== undefined,
     fetchFile: async () => {},

@@ -4,7 +4,7 @@ import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 
 /** Dependencies of the admin API. */
 export type AdminDeps = Pick<Deps, 'db' | 'config' | 'models' | 'now'> & {
-  bindings: Pick<ModelBindings, 'stored' | 'chosenBy' | 'rebind' | 'fetchFile' | 'isModelId'>;
+  bindings: Pick<ModelBindings, 'stored' | 'chosenBy' | 'defaultGenerationIds' | 'rebind' | 'fetchFile' | 'isModelId'>;
   /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
   evictKeys(id: string): void;
   /** The configuration after reloads; absent: `config`. */

@@ -8,7 +8,7 @@ import { drain } from '../http/drain.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import type { ModelBindings } from '../models/bindings/model-bindings.ts';
+import { bindGeneration } from '../models/bindings/bind-generation.ts';
 import { InitialPull, type InitialPullStatus } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { createSetupInvitation } from '../users/setup-invitation.ts';
@@ -156,7 +156,7 @@ async function startInitialPull(
 ): Promise<{ readonly status: InitialPullStatus | null; ask(): void } | null> {
   if (config.modelsPull === 'never' || bindings.stored.initialPullDone) return null;
   if (bindings.defaultGenerationIds().length === 0) return null;
-  const bind = (model: string) => bindGeneration(bindings, model);
+  const bind = (model: string) => bindGeneration(bindings, model, 'first-start');
   const initialPull = new InitialPull({ config, logger, bind, onOutcome: (status) => output.showPull(status) });
   const asking = new AbortController();
   await lifecycle.start(
@@ -186,12 +186,4 @@ async function startInitialPull(
 /** The outcome that is shown where the hub does not answer. */
 function unreachableHub(model: string): InitialPullStatus {
   return { model, state: 'failed', received_bytes: 0, total_bytes: null, detail: null };
-}
-
-/** Binds the pulled model to every generation model id that has no explicit binding. */
-function bindGeneration(bindings: ModelBindings, model: string): Promise<void> {
-  const binding = { model, by: 'first-start' } as const;
-  return bindings.rebind(Object.fromEntries(bindings.defaultGenerationIds().map((id) => [id, binding])), {
-    initialPullDone: true,
-  });
 }

@@ -4,6 +4,7 @@ import { useSession } from '../api/session.ts';
 import { CopyText } from '../components/copy-text.tsx';
 import { Page } from '../components/page.tsx';
 import { useMessages } from '../messages/index.tsx';
+import { StartModel } from './start-model.tsx';
 
 /** Three steps to a first answer. */
 export function StartPage() {
@@ -21,6 +22,7 @@ export function StartPage() {
   ] as const;
   return (
     <Page title={start.title} intro={start.intro}>
+      {scopes.includes('admin') && <StartModel />}
       <SimpleGrid cols={{ base: 1, md: 3 }}>
         {steps.map(({ title, text, to, action }, index) => (
           <Card withBorder key={to} padding="lg">

@@ -23,7 +23,7 @@ export function modelFileRoutes(app: App, deps: AdminDeps): void {
       },
       config,
     },
-    async () => listStoredModels(deps.config),
+    async () => listStoredModels(deps),
   );
   pullRoutes(app, deps, new ModelPulls(deps.config));
   for (const [action, isLoaded] of [
@@ -76,7 +76,7 @@ function pullRoutes(app: App, deps: AdminDeps, pulls: ModelPulls): void {
       },
       config,
     },
-    async (request) => startPull(deps, pulls, { call: toCall(request), source: request.body.source }),
+    async (request) => startPull(deps, pulls, { call: toCall(request), body: request.body }),
   );
   app.post(
     '/v1/admin/model-pulls/:name/cancel',

@@ -1,20 +1,22 @@
 import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
-import type { Config } from '../../config.ts';
-import type { Deps } from '../../deps.ts';
 import { modelRuntime } from '../../engines/registry.ts';
 import { invalidValue, notFound } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
-import { DOWNLOADABLE_MODELS } from '../../models/downloads/downloadable-models.ts';
+import { bindGeneration } from '../../models/bindings/bind-generation.ts';
+import { DOWNLOADABLE_MODELS, suggestModel } from '../../models/downloads/downloadable-models.ts';
 import { listModelFiles } from '../../models/downloads/model-files.ts';
 import type { ModelPull, ModelPulls } from '../../models/downloads/model-pulls.ts';
 import { findModel } from '../../models/find-model.ts';
 import type { AdminDeps } from '../admin-deps.ts';
-import type { LoadedModel, ModelFiles, ModelPullStatus } from './schema.ts';
+import type { LoadedModel, ModelFiles, ModelPullStatus, PullModel } from './schema.ts';
 
 /** Models on the disk, partial downloads, and models that can be pulled by name. */
-export async function listStoredModels({ dataDir }: Pick<Config, 'dataDir'>): Promise<ModelFiles> {
-  const { models, unfinished } = await listModelFiles(dataDir);
+export async function listStoredModels({
+  config,
+  bindings,
+}: Pick<AdminDeps, 'config' | 'bindings'>): Promise<ModelFiles> {
+  const { models, unfinished } = await listModelFiles(config.dataDir);
   return {
     object: 'list',
     data: models.map(({ name, bytes, card }) => ({
@@ -36,6 +38,7 @@ export async function listStoredModels({ dataDir }: Pick<Config, 'dataDir'>): Pr
       suits: [...suits],
       note,
     })),
+    suggested: bindings.defaultGenerationIds().length === 0 ? null : suggestModel(),
   };
 }
 
@@ -44,23 +47,24 @@ const findLicence = (name: string): string | null =>
 
 /** Starts a pull. Throws 400 for a source that is unknown or a URL. */
 export async function startPull(
-  { db }: Pick<Deps, 'db'>,
+  { db, bindings }: Pick<AdminDeps, 'db' | 'bindings'>,
   pulls: ModelPulls,
-  { call, source }: { call: Call; source: string },
+  { call, body: { source, bind = false } }: { call: Call; body: PullModel },
 ): Promise<ModelPullStatus> {
-  const pull = start(pulls, source);
+  const onComplete = bind ? (name: string) => bindGeneration(bindings, name, 'operator') : undefined;
+  const pull = start(pulls, source, onComplete);
   await recordChange(db.sql, toActor(call), {
     action: 'model_pull.started',
     organizationId: '',
     resourceId: pull.name,
-    changes: changedValues({}, { from: pull.from }),
+    changes: changedValues({}, { from: pull.from, ...(bind && { bind }) }),
   });
   return viewPull(pull);
 }
 
-function start(pulls: ModelPulls, source: string): ModelPull {
+function start(pulls: ModelPulls, ...[source, onComplete]: Parameters<ModelPulls['start']>): ModelPull {
   try {
-    return pulls.start(source);
+    return pulls.start(source, onComplete);
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     throw invalidValue('source', `is not accepted: ${error.message.replace(/\.$/, '')}`);

@@ -76,7 +76,11 @@ describe('/v1/admin/models', () => {
           await record?.(sql, before);
           if (error !== undefined) throw error;
         });
-      const bindings = { stored: { version: 0, initialPullDone: false, ids: {} }, chosenBy: () => 'default' as const };
+      const bindings = {
+        stored: { version: 0, initialPullDone: false, ids: {} },
+        defaultGenerationIds: () => [],
+        chosenBy: () => 'default' as const,
+      };
       const isModelId = () => true;
       const fetchFile = async () => {};
       const models = api.deps.models as AdminDeps['models'];
@@ -199,6 +203,7 @@ describe('/v1/admin/model-pulls and /v1/admin/model-files', () => {
     const files = (await api.send('GET', '/v1/admin/model-files')).json;
     assertSchema(ModelFiles, files);
     assert.ok(files.available.some(({ name }: { name: string }) => name === 'qwen2.5-1.5b'));
+    assert.equal(files.suggested, null, 'every model id has an engine of the test');
     const pulls = (await api.send('GET', '/v1/admin/model-pulls')).json;
     assertSchema(ModelPullList, pulls);
     assert.deepEqual(pulls.data, []);

@@ -142,6 +142,10 @@ export const ModelFiles = Type.Object({
     }),
     { description: 'Models that can be pulled by name.' },
   ),
+  suggested: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'The model of `available` that suits the free memory of this machine while only the bundled model answers; null otherwise.',
+  }),
 });
 
 export type ModelFiles = Static<typeof ModelFiles>;
@@ -154,9 +158,17 @@ export const PullModel = Type.Object(
       maxLength: 512,
       description: 'A name of `available`, a tag of Ollama, or `hf:owner/repository/file.gguf`.',
     }),
+    bind: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether the complete model answers for every chat id that only the bundled model serves.',
+      }),
+    ),
   },
   { examples: [{ source: 'qwen2.5-1.5b' }] },
 );
+
+export type PullModel = Static<typeof PullModel>;
 
 /** A pull of this process. */
 export const ModelPullStatus = Type.Object({

@@ -274,3 +274,17 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     note: 'What reranker-v2-m3 stands for: many languages, 8,192 tokens.',
   },
 ];
+
+/** Models that a first start and the console offer, better ones first, with the free memory that each needs. */
+const INITIAL_MODELS = [
+  { name: 'qwen2.5-1.5b', freeMemoryBytes: 4 * GB },
+  { name: 'qwen2.5-0.5b', freeMemoryBytes: 1_500 * MB },
+] as const;
+
+/** Name of a model that is offered. */
+export type InitialModel = (typeof INITIAL_MODELS)[number]['name'];
+
+/** Returns the best small chat model for the free memory in bytes; null when none fits. */
+export function suggestModel(freeMemoryBytes = process.availableMemory()): InitialModel | null {
+  return INITIAL_MODELS.find((model) => freeMemoryBytes >= model.freeMemoryBytes)?.name ?? null;
+}

@@ -2,15 +2,11 @@ import { request } from 'undici';
 import type { Config } from '../../config.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import { type InitialModel, suggestModel } from './downloadable-models.ts';
 import { Dispatchers } from './fetch-file.ts';
 import { parseModelSource } from './model-source.ts';
 import { pullModel } from './pull-model.ts';
 
-/** Candidates for the initial pull, better ones first, with the free memory that each needs. */
-const INITIAL_MODELS = [
-  { name: 'qwen2.5-1.5b', freeMemoryBytes: 4_000_000_000 },
-  { name: 'qwen2.5-0.5b', freeMemoryBytes: 1_500_000_000 },
-] as const;
 /** Progress is logged after this share of the file or this time, whichever comes first. */
 const LOG_PERCENT = 10;
 const LOG_MS = 30_000;
@@ -62,9 +58,9 @@ export class InitialPull {
   }
 
   /** Returns the name of the model that the free memory is enough for, or null. */
-  chooseModel(): (typeof INITIAL_MODELS)[number]['name'] | null {
+  chooseModel(): InitialModel | null {
     const free = (this.#deps.freeMemory ?? (() => process.availableMemory()))();
-    const model = INITIAL_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
+    const model = suggestModel(free);
     if (model === null) this.#deps.logger.info({ freeBytes: free }, 'model pull skipped, too little free memory');
     return model;
   }

@@ -47,9 +47,9 @@ export class ModelPulls {
 
   /**
    * Starts a pull, or returns the running one of the same name. Takes names, tags of Ollama and `hf:` sources: a URL would make the service
-   * send requests to any address. Throws an `OperatorError` for other sources, and when too many pulls run.
+   * send requests to any address. `onComplete` is part of the pull: its error is that of the pull. Throws an `OperatorError` for other sources, and when too many pulls run.
    */
-  start(word: string): ModelPull {
+  start(word: string, onComplete: (name: string) => Promise<void> = async () => {}): ModelPull {
     if (/^[a-z]+:\/\//i.test(word))
       throw new OperatorError('A URL can only be pulled by the command: quire models pull.');
     const source = parseModelSource(word, this.#config.hubUrl);
@@ -70,7 +70,11 @@ export class ModelPulls {
     };
     const stopping = new AbortController();
     this.#pulls.delete(source.name);
-    this.#pulls.set(source.name, { status, stopping, ended: this.#run(status, source, stopping.signal) });
+    this.#pulls.set(source.name, {
+      status,
+      stopping,
+      ended: this.#run(status, { source, onComplete }, stopping.signal),
+    });
     this.#forget();
     return status;
   }
@@ -89,7 +93,11 @@ export class ModelPulls {
     await Promise.all([...this.#pulls.keys()].map((name) => this.cancel(name)));
   }
 
-  async #run(status: ModelPull, source: ReturnType<typeof parseModelSource>, signal: AbortSignal): Promise<void> {
+  async #run(
+    status: ModelPull,
+    { source, onComplete }: { source: ReturnType<typeof parseModelSource>; onComplete(name: string): Promise<void> },
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       const options: PullOptions = {
         sha256: null,
@@ -98,6 +106,7 @@ export class ModelPulls {
         ...this.#options,
       };
       const { bytes } = await pullModel({ config: this.#config }, source, options, signal);
+      await onComplete(source.name);
       Object.assign(status, { state: 'completed', receivedBytes: bytes, totalBytes: bytes, detail: null });
     } catch (error) {
       if (signal.aborted) status.state = 'cancelled';

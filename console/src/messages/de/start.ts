@@ -13,6 +13,11 @@ export const start: Messages['start'] = {
     'Bitten Sie einen Inhaber oder Administrator um einen API-Schlüssel und richten Sie einen OpenAI-Client auf diesen Dienst.',
   openKnowledgeBases: 'Wissensbasen öffnen',
   openPlayground: 'Playground öffnen',
+  model: 'Ein richtiges Modell holen',
+  modelText:
+    'Bisher antwortet nur das kleine mitgelieferte Modell. {model} ({size}, {license}) läuft auf diesem Rechner und antwortet für jedes Chat-Modell, das kein anderes hat.',
+  download: '{model} herunterladen',
+  received: '{received} von {total}',
   code: 'In Ihrem Code',
   createKey: 'Schlüssel anlegen',
 };

@@ -10,6 +10,11 @@ export const start = {
   step3AskText: 'Ask an owner or an administrator for an API key, and point any OpenAI client at this service.',
   openKnowledgeBases: 'Open knowledge bases',
   openPlayground: 'Open the playground',
+  model: 'Get a real model',
+  modelText:
+    'Only the small bundled model answers so far. {model} ({size}, {license}) runs on this machine and answers for every chat model that has no other.',
+  download: 'Download {model}',
+  received: '{received} of {total}',
   code: 'In your code',
   createKey: 'Create a key',
 };
