@@ -72,6 +72,14 @@ const ID_FIELDS: Record<string, IdField> = {
       tools: [{ type: 'file_search', file_search: { knowledge_base_ids: [id] } }],
     }),
   },
+  'POST /v1/responses tools.vector_store_ids': {
+    resource: 'kb_id',
+    body: (id) => ({
+      model: 'general-8b',
+      input: 'text',
+      tools: [{ type: 'file_search', vector_store_ids: [id.replace('kb_', 'vs_')] }],
+    }),
+  },
   'POST /v1/batches input_file_id': {
     resource: 'batch_file_id',
     body: (id) => ({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }),

@@ -75,6 +75,7 @@ export async function searchFiles(
       query,
       top_k: search.maxResults,
       search_type: search.searchType,
+      conditions: search.conditions,
       min_score: search.scoreThreshold,
       rerank: search.rerank,
       ...(search.rerankModel !== null && { rerank_model: search.rerankModel }),

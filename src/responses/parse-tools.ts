@@ -1,19 +1,23 @@
 import type { FunctionTool, ToolChoice } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import type { SearchType } from '../knowledge-bases/retrieval/schema.ts';
+import type { Condition } from '../search/filter.ts';
+import { parseAttributeFilter } from './parse-attribute-filter.ts';
 import type { CreateResponse, RequestTool, ResolvedTool } from './schema.ts';
 import { FILE_SEARCH } from './turn-loop.ts';
 
 /** A `file_search` tool with its defaults. */
 export interface SearchTool {
-  /** Path of the tool in the request, such as `tools.0`. */
-  path: string;
+  /** Paths of its fields in the request, such as `tools.0.file_search.knowledge_base_ids`. */
+  paths: { ids: string; rerankModel: string };
   knowledgeBaseIds: readonly string[];
   maxResults: number;
   searchType: SearchType;
   scoreThreshold: number;
   rerank: boolean;
   rerankModel: string | null;
+  /** Conditions on the metadata of documents. */
+  conditions: readonly Condition[];
 }
 
 /** The tools of a request. */
@@ -37,8 +41,9 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
     const path = `tools.${index}`;
     if (tool.type === 'file_search') {
       if (search !== null) throw invalidValue(path, 'is a second file_search; name all knowledge bases in one');
-      search = parseSearch(tool, path);
-      resolved.push(viewSearch(search));
+      const parsed = tool.vector_store_ids === undefined ? parseSearch(tool, path) : parseFlatSearch(tool, path);
+      search = parsed.search;
+      resolved.push(parsed.resolved);
     } else {
       const parsed = parseFunction(tool, path);
       const { name, description, parameters, strict } = parsed.function;
@@ -81,31 +86,63 @@ function parseFunction(tool: RequestTool, path: string): FunctionTool {
   };
 }
 
-function parseSearch(tool: RequestTool, path: string): SearchTool {
+/** A search as the loop runs it and as the response shows it. */
+interface ParsedSearch {
+  search: SearchTool;
+  resolved: ResolvedTool;
+}
+
+const DEFAULT_RESULTS = 10;
+
+function parseSearch(tool: RequestTool, path: string): ParsedSearch {
   const settings = tool.file_search;
   if (settings === undefined) throw missingField(`${path}.file_search`);
-  return {
-    path: `${path}.file_search`,
-    knowledgeBaseIds: settings.knowledge_base_ids,
-    maxResults: settings.max_results ?? 10,
-    searchType: settings.search_type ?? 'hybrid',
-    scoreThreshold: settings.score_threshold ?? 0,
+  const shown = {
+    knowledge_base_ids: settings.knowledge_base_ids,
+    max_results: settings.max_results ?? DEFAULT_RESULTS,
+    search_type: settings.search_type ?? 'hybrid',
+    score_threshold: settings.score_threshold ?? 0,
     rerank: settings.rerank ?? false,
-    rerankModel: settings.rerank_model ?? null,
+    rerank_model: settings.rerank_model ?? null,
+  };
+  return {
+    search: {
+      paths: { ids: `${path}.file_search.knowledge_base_ids`, rerankModel: `${path}.file_search.rerank_model` },
+      knowledgeBaseIds: shown.knowledge_base_ids,
+      maxResults: shown.max_results,
+      searchType: shown.search_type,
+      scoreThreshold: shown.score_threshold,
+      rerank: shown.rerank,
+      rerankModel: shown.rerank_model,
+      conditions: [],
+    },
+    resolved: { type: 'file_search', file_search: shown },
   };
 }
 
-function viewSearch(search: SearchTool): ResolvedTool {
+/** OpenAI's form. A vector store is a knowledge base, and its id differs in the prefix only. */
+function parseFlatSearch(tool: RequestTool, path: string): ParsedSearch {
+  if (tool.file_search !== undefined)
+    throw invalidValue(`${path}.vector_store_ids`, "cannot be combined with 'file_search'");
+  const { vector_store_ids: ids = [], max_num_results: maxResults, ranking_options: ranking, filters } = tool;
+  const shown = {
+    vector_store_ids: ids,
+    max_num_results: maxResults ?? DEFAULT_RESULTS,
+    ranking_options: { ranker: ranking?.ranker ?? 'auto', score_threshold: ranking?.score_threshold ?? 0 },
+    filters: filters ?? null,
+  };
   return {
-    type: 'file_search',
-    file_search: {
-      knowledge_base_ids: [...search.knowledgeBaseIds],
-      max_results: search.maxResults,
-      search_type: search.searchType,
-      score_threshold: search.scoreThreshold,
-      rerank: search.rerank,
-      rerank_model: search.rerankModel,
+    search: {
+      paths: { ids: `${path}.vector_store_ids`, rerankModel: path },
+      knowledgeBaseIds: ids.map((id) => id.replace(/^vs_/, 'kb_')),
+      maxResults: shown.max_num_results,
+      searchType: 'hybrid',
+      scoreThreshold: shown.ranking_options.score_threshold,
+      rerank: false,
+      rerankModel: null,
+      conditions: filters == null ? [] : parseAttributeFilter(filters, `${path}.filters`),
     },
+    resolved: { type: 'file_search', ...shown },
   };
 }
 

@@ -111,13 +111,13 @@ async function openSearch(
   search: SearchTool | null,
 ): Promise<PreparedResponse['search']> {
   if (search === null) return null;
-  const bases = await findKnowledgeBases(deps, call, search.knowledgeBaseIds, `${search.path}.knowledge_base_ids`);
+  const bases = await findKnowledgeBases(deps, call, search.knowledgeBaseIds, search.paths.ids);
   // Fails now, not in the middle of a response.
   if (search.rerank || search.rerankModel !== null) {
     admit(deps, call, {
       kind: 'rerank',
       model: search.rerankModel ?? undefined,
-      param: `${search.path}.rerank_model`,
+      param: search.paths.rerankModel,
     });
   }
   return { ...search, bases };

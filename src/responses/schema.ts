@@ -6,6 +6,7 @@ import { ChatTemplateKwargs, ReasoningEffort, Verbosity } from '../inference/par
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
+import { AttributeFilter } from './parse-attribute-filter.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -34,14 +35,17 @@ const ReasoningSummary = Type.Enum(['auto', 'concise', 'detailed'], {
   description: 'Ignored: reasoning is shown whole.',
 });
 
+const MaxResults = Type.Integer({ minimum: 1, maximum: 50, default: 10 });
+const ScoreThreshold = Type.Number({ minimum: 0, maximum: 1, default: 0 });
+
 /** Settings of `file_search`. */
 export const FileSearchSettings = Type.Object({
   knowledge_base_ids: Type.Array(Type.String(), { minItems: 1, maxItems: 64 }),
-  max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
+  max_results: Type.Optional(MaxResults),
   search_type: Type.Optional(
     Type.Enum(['hybrid', 'semantic', 'vector', 'keyword'], { type: 'string', default: 'hybrid' }),
   ),
-  score_threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
+  score_threshold: Type.Optional(ScoreThreshold),
   rerank: Type.Optional(Type.Boolean({ default: false })),
   rerank_model: Type.Optional(Type.String()),
 });
@@ -52,8 +56,28 @@ const Tool = Type.Object(
     ...FunctionFields,
     function: Type.Optional(Type.Object(FunctionFields)),
     file_search: Type.Optional(FileSearchSettings),
+    vector_store_ids: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: 64,
+        description: "`file_search` in OpenAI's form: ids of knowledge bases, with the prefix `kb_` or `vs_`.",
+      }),
+    ),
+    max_num_results: Type.Optional(Nullable(MaxResults)),
+    ranking_options: Type.Optional(
+      Nullable(
+        Type.Object({
+          ranker: Type.Optional(Nullable(Type.String({ description: 'Ignored: results are ranked by their score.' }))),
+          score_threshold: Type.Optional(Nullable(ScoreThreshold)),
+        }),
+      ),
+    ),
+    filters: Type.Optional(Nullable(AttributeFilter)),
   },
-  { description: '`file_search`, or a function: its fields under `function` or beside `type`.' },
+  {
+    description:
+      '`file_search` with its settings under `file_search` or beside `type`, or a function with its fields under `function` or beside `type`.',
+  },
 );
 
 /** A tool of a request. */
@@ -221,6 +245,13 @@ const ResolvedTool = Type.Union([
       rerank: Type.Boolean(),
       rerank_model: Nullable(Type.String()),
     }),
+  }),
+  Type.Object({
+    type: Type.Literal('file_search'),
+    vector_store_ids: Type.Array(Type.String()),
+    max_num_results: Type.Integer(),
+    ranking_options: Type.Object({ ranker: Type.String(), score_threshold: Type.Number() }),
+    filters: Nullable(AttributeFilter),
   }),
 ]);
 

@@ -84,7 +84,8 @@ function parseField(key: string, filter: unknown, path: string): Condition[] {
   return operators.map(([operator, operand]) => parseOperation(key, [operator, operand], `${path}.${operator}`));
 }
 
-function parseOperation(key: string, [operator, operand]: [string, unknown], path: string): Condition {
+/** Converts one comparison of a metadata field. Throws 400 `invalid_value` naming the path. */
+export function parseOperation(key: string, [operator, operand]: [string, unknown], path: string): Condition {
   const comparison = COMPARISONS[operator];
   if (comparison !== undefined) return { on: 'field', key, is: comparison, value: parseBound(operand, path) };
   if (operator === '$eq') return { on: 'field', key, is: 'in', values: parseValues(operand, path) };

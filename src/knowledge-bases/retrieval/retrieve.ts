@@ -39,6 +39,8 @@ export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint'> & { score: 
 
 /** Parameters of a retrieval. */
 export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | 'rerank_model'> {
+  /** Conditions besides `filters`. */
+  conditions?: readonly Condition[];
   top_k: number;
   search_type: SearchType;
   min_score: number;
@@ -79,7 +81,7 @@ export async function retrieve(
   { signal, ...params }: Retrieval & { signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
   if (params.query.trim() === '') throw invalidValue('query', 'must not be blank');
-  const conditions = parseFilters(params.filters ?? {});
+  const conditions = [...parseFilters(params.filters ?? {}), ...(params.conditions ?? [])];
   const recording = recordInBackground(deps);
   try {
     const found = await searchAndScore(recording.deps, call, base, { ...params, conditions, signal });
