@@ -25,7 +25,7 @@ import { ingestionRoutes } from './knowledge-bases/jobs/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import type { Caller } from './lib/caller.ts';
-import { MemoryLimitStore } from './limits/memory-store.ts';
+import type { LimitStore } from './limits/limit-store.ts';
 import { signInLimiter } from './limits/sign-in-limiter.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
@@ -45,6 +45,8 @@ export type AppDeps = Deps & {
   /** Resolves the caller of an `Authorization` header; throws 401. */
   authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
   limiter: RateLimiter;
+  /** Buckets of attempts to sign in, which all processes share. */
+  limitStore: LimitStore;
   promptCache: PromptCacheStatistics;
   /** Makes this process read a key, or the keys of an organization, again. */
   evictKeys(id: string): void;
@@ -69,9 +71,9 @@ const REQUEST_TIMEOUT_MS = 300_000;
 export async function createApp(deps: AppDeps, version: string, timeouts: RequestTimeouts = {}): Promise<App> {
   const { logger, limiter } = deps;
   const authenticate = authenticateBy(deps);
-  const { bodyLimitBytes, corsOrigins } = deps.config;
-  const times = { requestTimeoutMs: REQUEST_TIMEOUT_MS, ...timeouts };
-  const app = await createServer({ logger, bodyLimitBytes, corsOrigins, ...times, authenticate, limiter });
+  const { bodyLimitBytes, corsOrigins, trustedProxies } = deps.config;
+  const limits = { bodyLimitBytes, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...timeouts };
+  const app = await createServer({ logger, corsOrigins, trustedProxies, ...limits, authenticate, limiter });
 
   logRequests(app, deps.metrics, logger);
   deps.telemetry?.traceRequests(app);
@@ -98,10 +100,10 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps);
-  const limitAttempts = signInLimiter(new MemoryLimitStore());
   const { oidcIssuer } = deps.config;
   const oidc = oidcIssuer === null ? null : createOidcProvider(oidcIssuer, deps.config);
-  const users = { ...deps, limitAttempts, passwordCost: deps.passwordCost ?? PASSWORD_COST, oidc };
+  const signInLimits = signInLimiter(deps.limitStore);
+  const users = { ...deps, signInLimits, passwordCost: deps.passwordCost ?? PASSWORD_COST, oidc };
   userRoutes(app, users);
   await consoleRoutes(app, deps.consoleFolder ?? null);
 

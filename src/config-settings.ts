@@ -3,6 +3,7 @@ import { CLIENT_DEFAULTS } from './config-defaults.ts';
 import { SIGN_IN_SETTINGS } from './config-sign-in.ts';
 import { requirePrivateHosts } from './lib/address-policy.ts';
 import { parseRateLimits } from './lib/parse-rate-limits.ts';
+import { parseTrustedProxies } from './lib/parse-trusted-proxies.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
 export interface Setting {
@@ -14,8 +15,8 @@ export interface Setting {
   /** Lists are comma-separated in the environment, and may be sequences in the file. */
   list?: boolean;
   secret?: boolean;
-  /** Parses a valid text. Throws an Error whose message completes the sentence "it ...". */
-  parse?: (text: string) => unknown;
+  /** Parses a valid text or list. Throws an Error whose message completes the sentence "it ...". */
+  parse?(value: string | readonly string[]): unknown;
   /** Throws an Error as `parse` does for a value that the schema cannot exclude. */
   check?: (value: unknown) => void;
   description: string;
@@ -221,6 +222,16 @@ export const SETTINGS = {
     default: null,
     list: true,
     description: 'Web origins allowed by CORS, or `*`. Unset: none.',
+  },
+  trustedProxies: {
+    env: 'QUIRE_TRUSTED_PROXIES',
+    file: 'trusted_proxies',
+    schema: Type.Array(Text),
+    default: null,
+    list: true,
+    parse: parseTrustedProxies,
+    description:
+      'Addresses and CIDR ranges of the reverse proxies, such as `127.0.0.1,10.0.0.0/8`. Their `X-Forwarded-For` names the client: the rightmost address that is none of them. It counts for limits of sign-ins and for the audit log. Unset: the header is ignored, and all clients of a proxy share its limits.',
   },
   allowPrivateHosts: {
     env: 'QUIRE_ALLOW_PRIVATE_HOSTS',

@@ -43,6 +43,8 @@ export interface Config {
   logFormat: LogFormat | null;
   secretsKey: string | null;
   corsOrigins: string[] | null;
+  /** Addresses and CIDR ranges of the reverse proxies whose `X-Forwarded-For` counts; null: none. */
+  trustedProxies: readonly string[] | null;
   /** Host names, addresses and CIDR ranges for connectors; null: public addresses only. */
   allowPrivateHosts: string[] | null;
   chromiumPath: string | null;
@@ -283,7 +285,7 @@ function requireValid(setting: Setting, value: unknown, location: string): unkno
   }
   try {
     setting.check?.(value);
-    return setting.parse?.(value as string) ?? value;
+    return setting.parse?.(value as string | string[]) ?? value;
   } catch (error) {
     throw new OperatorError(`${location} has a wrong value: it ${describeError(error)}.${actual}`);
   }

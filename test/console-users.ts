@@ -5,6 +5,7 @@ import { DEFAULT_ORGANIZATION, type UserRole } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { addInvitation, acceptInvitation as redeem } from '../src/users/invitations.ts';
 import type { AcceptInvitation } from '../src/users/schema.ts';
+import type { SignInLimits } from '../src/users/sign-in-attempts.ts';
 import { type Answer, CHEAP_PASSWORDS, type TestApi } from './harness.ts';
 
 /** Password of the users of `acceptInvitation`. */
@@ -59,6 +60,9 @@ export async function inviteUser(api: TestApi, role: UserRole, options: Invitati
   return (await addInvitation(api.db.sql, grant, Date.now())).token;
 }
 
+/** Accepts every attempt. */
+export const UNLIMITED_SIGN_IN: SignInLimits = { take: async () => 0, refund: () => {} };
+
 let users = 0;
 
 /** A new account, unless `body` has the email of an existing one. */
@@ -79,7 +83,7 @@ export async function joinAsUser(
   { email, ...options }: InvitationOptions & { email?: string } = {},
 ): Promise<ConsoleUser> {
   const body = account(await inviteUser(api, role, options), email === undefined ? {} : { email });
-  const deps = { ...api.deps, limitAttempts: async () => 0, passwordCost: CHEAP_PASSWORDS };
+  const deps = { ...api.deps, signInLimits: UNLIMITED_SIGN_IN, passwordCost: CHEAP_PASSWORDS };
   const token = await redeem(deps, { address: '127.0.0.1', requestId: newId('request'), userAgent: null }, body);
   const user = withCookie(api, `quire_session=${token}`);
   const { json } = await user.send('GET', '/v1/session');

@@ -79,6 +79,14 @@ describe('deployment files', () => {
     assert.ok(text.includes(`image.version="${version}"`));
   });
 
+  it('the nginx example forwards the port and the client, and both examples name QUIRE_TRUSTED_PROXIES', () => {
+    const nginx = read('deploy/nginx/quire.conf');
+    assert.ok(nginx.includes('proxy_set_header Host $http_host;'));
+    assert.ok(nginx.includes('proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'));
+    for (const text of [nginx, read('deploy/caddy/Caddyfile')])
+      assert.match(text, /QUIRE_TRUSTED_PROXIES=127\.0\.0\.1/);
+  });
+
   it('quire.service sets valid settings and waits for the shutdown', () => {
     const unit = read('deploy/systemd/quire.service');
     assertSettings(

@@ -29,6 +29,7 @@ import { parseRateLimits } from '../src/lib/parse-rate-limits.ts';
 import type { Screen } from '../src/lib/screen.ts';
 import { createSecrets } from '../src/lib/secrets.ts';
 import { KeyRateLimiter } from '../src/limits/key-rate-limiter.ts';
+import type { LimitStore } from '../src/limits/limit-store.ts';
 import { MemoryLimitStore } from '../src/limits/memory-store.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { registerCacheMetrics } from '../src/prompt-cache/metrics.ts';
@@ -158,8 +159,9 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     now: Date.now,
   };
   const evictKeys = (id: string) => [authenticator.evict(id), billing.evictLimits(id)];
-  const limiter = createLimiter(deps, options);
-  const appDeps = { ...deps, ...consoleDeps(authenticator, options), limiter, promptCache, evictKeys };
+  const limitStore = new MemoryLimitStore(options.limitClock);
+  const limiter = createLimiter(deps, limitStore, options);
+  const appDeps = { ...deps, ...consoleDeps(authenticator, options), limiter, limitStore, promptCache, evictKeys };
   const app = await createApp({ ...appDeps, bindings: unchangedBindings(models) }, '0.0.0', options.timeouts);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -194,8 +196,7 @@ function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
   };
 }
 
-function createLimiter(deps: Deps, { limitClock, rateLimits }: TestApiOptions): KeyRateLimiter {
-  const store = new MemoryLimitStore(limitClock);
+function createLimiter(deps: Deps, store: LimitStore, { limitClock, rateLimits }: TestApiOptions): KeyRateLimiter {
   return new KeyRateLimiter({
     ...deps,
     now: limitClock ?? performance.now.bind(performance),

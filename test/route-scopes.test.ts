@@ -13,6 +13,8 @@ const ANY_KEY: Record<string, string> = {
   'GET /v1/usage/summary': 'as `GET /v1/usage`',
 };
 
+const SESSION = 'the handler requires a session';
+
 /** Routes without a key, with the reason. */
 const PUBLIC: Record<string, string> = {
   'GET /': 'the console, whose pages have no data',
@@ -23,14 +25,14 @@ const PUBLIC: Record<string, string> = {
   'GET /openapi.json': 'the description of the API, which is public',
   'GET /v1/session/options': 'the sign-in page reads it before the sign-in',
   'POST /v1/session': 'sign-in',
-  'GET /v1/session': 'the handler requires a session',
-  'PATCH /v1/session': 'the handler requires a session',
-  'DELETE /v1/session': 'the handler requires a session',
-  'POST /v1/session/password': 'the handler requires a session',
-  'GET /v1/session/identities': 'the handler requires a session',
-  'DELETE /v1/session/identities/:identity_id': 'the handler requires a session',
-  'GET /v1/browser-sessions': 'the handler requires a session',
-  'DELETE /v1/browser-sessions/:session_id': 'the handler requires a session',
+  'GET /v1/session': SESSION,
+  'PATCH /v1/session': SESSION,
+  'DELETE /v1/session': SESSION,
+  'POST /v1/session/password': SESSION,
+  'GET /v1/browser-sessions': SESSION,
+  'DELETE /v1/browser-sessions/:session_id': SESSION,
+  'GET /v1/session/identities': SESSION,
+  'DELETE /v1/session/identities/:identity_id': SESSION,
   'POST /v1/session/oidc': 'sign-in',
   'GET /v1/session/oidc/callback': 'the handler requires the cookie of a started sign-in',
   'POST /v1/session/password-reset': 'the handler requires a one-time token',
@@ -81,6 +83,18 @@ describe('the route table', () => {
       if (scopeOf(route) !== undefined) continue;
       const { status } = await api.send(route.method, pathOf(route), { key });
       assert.ok(status === 200 || status === 404, `${routeName(route)}: ${status}`);
+    }
+  });
+
+  it('401 without a session where the handler requires one', async () => {
+    const bodies: Record<string, object> = {
+      'PATCH /v1/session': { organization_id: 'org_0' },
+      'POST /v1/session/password': { current_password: 'x', new_password: 'a long password' },
+    };
+    for (const route of ROUTES.filter((each) => PUBLIC[routeName(each)] === SESSION)) {
+      const body = bodies[routeName(route)];
+      const answer = await api.send(route.method, pathOf(route), { key: null, ...(body !== undefined && { body }) });
+      assertError(answer, 401, 'invalid_session');
     }
   });
 

@@ -19,7 +19,9 @@ export const AuditEvent = Type.Object(
       description: 'Id of the API key or user; `cli`: a `quire` command; `service`: the service itself.',
     }),
     actor_name: OptionalText('Name of the key or email of the user; null for others, and when it no longer exists.'),
-    address: OptionalText('Address of the connection; null for commands and the service.'),
+    address: OptionalText(
+      'Address of the client; null for commands and the service. Behind a proxy that `QUIRE_TRUSTED_PROXIES` does not list, that of the proxy.',
+    ),
     request_id: OptionalText('The `x-request-id` of the request.'),
     resource_type: Type.String(),
     resource_id: Type.String(),

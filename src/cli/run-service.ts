@@ -116,13 +116,14 @@ async function startService(starting: StartingService): Promise<Booted> {
     () => watchEngines(deps),
     (checks) => checks.stop(),
   );
-  const { limiter, promptCache, telemetry } = started;
+  const { limiter, limitStore, promptCache, telemetry } = started;
   const authenticateKey = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull?.status ?? null;
   const served = {
     ...deps,
     authenticateKey,
     limiter,
+    limitStore,
     promptCache,
     bindings,
     evictKeys,

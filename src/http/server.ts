@@ -13,6 +13,7 @@ import { respondToClientError } from './client-error.ts';
 import { collectAfterBodies } from './collect-after-bodies.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
+import { readForwardedFor } from './forwarded-for.ts';
 import { acceptJson } from './json-body.ts';
 import { PublicBodies } from './public-bodies.ts';
 import { limitRequest, limitTokens, type RateLimiter, UNLIMITED_HEADERS } from './rate-limit.ts';
@@ -77,6 +78,8 @@ export interface ServerOptions {
   logger: Logger;
   bodyLimitBytes: number;
   corsOrigins: readonly string[] | null;
+  /** Addresses and CIDR ranges of the reverse proxies whose `X-Forwarded-For` counts; absent or null: none. */
+  trustedProxies?: readonly string[] | null;
   /** Time limit for receiving a whole request; 0: none. */
   requestTimeoutMs: number;
   authenticate: Authenticate;
@@ -89,6 +92,7 @@ export interface ServerOptions {
 
 /** Creates the Fastify server with admission, body limits and error handling, without routes. */
 export async function createServer(options: ServerOptions): Promise<App> {
+  const trustedProxies = options.trustedProxies ?? [];
   const app = fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // Log lines carry the request id themselves; a child logger per request costs more than the line.
@@ -97,6 +101,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
     genReqId: () => newId('request'),
     requestIdHeader: false,
     bodyLimit: options.bodyLimitBytes,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: options.requestTimeoutMs,
     http: {
       highWaterMark: MAX_UNREAD_BYTES,
@@ -125,6 +130,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
   limitTokens(app);
   countHandlers(app);
   closeIdleOnStop(app);
+  readForwardedFor(app, { trustedProxies, logger: options.logger });
   setCommonHeaders(app);
   // Before the admission: preflight requests carry no key.
   if (options.corsOrigins !== null) await allowOrigins(app, options.corsOrigins);

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { parseAddressRange } from './address-range.ts';
 import { OperatorError } from './operator-error.ts';
 
 /**
@@ -77,14 +78,11 @@ function invalidEntry(entry: string): OperatorError {
 function rangesOf(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/');
-    const family = isIP(address);
-    const bits = family === 4 ? 32 : 128;
-    const length = prefix === undefined ? bits : Number(prefix);
-    if (family === 0 || prefix === '' || !Number.isInteger(length) || length < 0 || length > bits) {
+    const range = parseAddressRange(entry);
+    if (range === null) {
       throw invalidEntry(entry);
     }
-    list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6');
+    list.addSubnet(range.address, range.prefix, range.family);
   }
   return list;
 }

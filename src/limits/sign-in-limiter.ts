@@ -1,19 +1,44 @@
+import { hash } from 'node:crypto';
+import { clientNetwork } from '../lib/client-network.ts';
+import type { SignInAttempt, SignInLimits } from '../users/sign-in-attempts.ts';
 import type { LimitStore } from './limit-store.ts';
 
-/** Attempts per minute and burst. Of ten random characters a guesser of one account finds nothing; an office may share an address. */
-const PER_ACCOUNT = 5;
-const PER_ADDRESS = 20;
+/** Failed attempts per minute and burst. */
+const LIMITS = {
+  /** Of one client network at all accounts. An office may share an address. */
+  network: 20,
+  /** Of one client network at one account. */
+  account: 5,
+  /** Of all unknown devices at one account: 14,400 guesses a day from any number of addresses. */
+  unknownDevices: 10,
+  /** Of one known device at its account. */
+  device: 5,
+} as const;
 
 /**
- * Limits attempts to sign in, by account and by address. Returns the milliseconds to wait; 0 when the attempt is allowed. Accounts that do
- * not exist are limited as well, so that a limit does not tell them apart.
+ * Limits failed attempts to sign in. Accounts that do not exist are limited as well, so that a limit does not tell them apart. A known device
+ * counts on its own, so that guesses of others do not lock the owner of an account out.
  */
-export function signInLimiter(store: Pick<LimitStore, 'take'>): (email: string, address: string) => Promise<number> {
-  return async (email, address) => {
-    const charges = [
-      { bucket: { id: `sign-in account ${email}`, limit: PER_ACCOUNT }, cost: 1 },
-      { bucket: { id: `sign-in address ${address}`, limit: PER_ADDRESS }, cost: 1 },
-    ];
-    return (await store.take({ charges, slots: [] }))?.waitMs ?? 0;
+export function signInLimiter(store: Pick<LimitStore, 'take' | 'charge'>): SignInLimits {
+  return {
+    take: async (attempt) => {
+      const charges = bucketsOf(attempt).map((bucket) => ({ bucket, cost: 1 }));
+      return (await store.take({ charges, slots: [] }))?.waitMs ?? 0;
+    },
+    refund: (attempt) => {
+      for (const bucket of bucketsOf(attempt)) store.charge(bucket, -1);
+    },
   };
+}
+
+function bucketsOf({ email, address, deviceId }: SignInAttempt) {
+  // No emails in the table of the buckets.
+  const account = hash('sha256', email);
+  if (deviceId !== null) return [{ id: `sign-in ${account} device ${deviceId}`, limit: LIMITS.device }];
+  const network = clientNetwork(address);
+  return [
+    { id: `sign-in network ${network}`, limit: LIMITS.network },
+    { id: `sign-in ${account} network ${network}`, limit: LIMITS.account },
+    { id: `sign-in ${account} unknown devices`, limit: LIMITS.unknownDevices },
+  ];
 }

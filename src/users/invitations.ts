@@ -17,7 +17,8 @@ import type {
   Invitation,
   InvitationWithToken,
 } from './schema.ts';
-import { openSession, requireAttempt, type SessionDeps } from './sessions.ts';
+import { openSession, type SessionDeps } from './sessions.ts';
+import { requireAttempt } from './sign-in-attempts.ts';
 import {
   deleteInvitation,
   deleteOperatorInvitations,
@@ -112,7 +113,7 @@ export async function acceptInvitation(
   const email = body.email.toLowerCase();
   // First, so that nobody without an invitation learns which emails have an account, or uses up the attempts of one.
   if (!(await hasInvitation(deps.db.sql, hashToken(token), new Date(deps.now())))) throw invalidInvitation();
-  await requireAttempt(deps, email, client);
+  const succeed = await requireAttempt(deps, email, client);
   const existing = await selectUserByEmail(deps.db.sql, email);
   if (existing !== null && !(await verifyPassword(password, existing.passwordHash, deps.passwordCost)))
     throw wrongPassword();
@@ -126,6 +127,7 @@ export async function acceptInvitation(
     if ('rejection' in redeemed) throw REJECTIONS[redeemed.rejection]();
     return redeemed.organizationId;
   });
+  succeed();
   return openSession(deps, client, user.id, organizationId);
 }
 

@@ -4,6 +4,7 @@ import { ListQuery } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { readClient } from './client-request.ts';
+import { deviceCookie } from './device-cookie.ts';
 import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation } from './invitations.ts';
 import { changeRole, listMembers, removeMember } from './manage-members.ts';
 import { oidcRoutes } from './oidc-routes.ts';
@@ -58,13 +59,15 @@ export function userRoutes(app: App, deps: SessionDeps & OidcDeps): void {
 const readSession = (deps: SessionDeps, request: FastifyRequest) =>
   requireSession(deps, request.method, request.headers);
 
-/** Sets the cookie of a new session, and ends the one before it. Returns the session. */
+/** Sets the cookies of a new session and of its device, and ends the session before it. Returns the session. */
 async function startSession(deps: SessionDeps, request: FastifyRequest, reply: FastifyReply, token: string) {
-  const earlier = readSessionToken(request.headers);
+  const { headers } = request;
+  const earlier = readSessionToken(headers);
   if (earlier !== null) await deleteSession(deps.db.sql, hashToken(earlier));
-  const cookie = sessionCookie(token, request.headers);
-  reply.header('set-cookie', cookie);
-  return viewSession(deps, await requireSession(deps, 'GET', { ...request.headers, cookie }));
+  const cookie = sessionCookie(token, headers);
+  const session = await viewSession(deps, await requireSession(deps, 'GET', { ...headers, cookie }));
+  reply.header('set-cookie', [cookie, deviceCookie(deps.secrets, session.user.email, headers)]);
+  return session;
 }
 
 function signInRoutes(app: App, deps: SessionDeps): void {
@@ -73,7 +76,8 @@ function signInRoutes(app: App, deps: SessionDeps): void {
     {
       schema: {
         summary: 'Sign in to the console',
-        description: 'Sets the session cookie. At most 5 attempts per minute for an account, and 20 for an address.',
+        description:
+          'Sets the session cookie. At most 5 failed attempts per minute for an account, 20 for an address, and 10 for an account from all unknown devices together.',
         tags,
         body: SignIn,
         response: { 200: Session },

@@ -1,14 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { selectOrganization, selectOrganizations } from '../accounts/store.ts';
 import type { Deps } from '../deps.ts';
-import {
-  invalidCredentials,
-  invalidSession,
-  missingField,
-  notFound,
-  rateLimitExceeded,
-  signInTooOld,
-} from '../errors.ts';
+import { invalidCredentials, invalidSession, missingField, notFound, signInTooOld } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import { type AuthenticatedSession, findSession } from './authenticate-session.ts';
 import { type ClientRequest, userActor } from './client-request.ts';
@@ -17,6 +10,7 @@ import { hashPassword, type PasswordCost, verifyPassword } from './password.ts';
 import { replacePassword } from './replace-password.ts';
 import type { ChangePassword, Session, SignIn } from './schema.ts';
 import { SESSION_MS } from './session-cookie.ts';
+import { requireAttempt, type SignInLimits } from './sign-in-attempts.ts';
 import {
   deleteSession,
   deleteUserSessions,
@@ -29,30 +23,23 @@ import {
 } from './store.ts';
 import { hashToken, newToken } from './tokens.ts';
 
-/** Limits sign-in attempts. Returns the milliseconds to wait; 0 when the attempt is allowed. */
-export type LimitAttempts = (email: string, address: string) => Promise<number>;
-
 /** Dependencies of sign-in. */
-export type SessionDeps = Pick<Deps, 'db' | 'now'> & { limitAttempts: LimitAttempts; passwordCost: PasswordCost };
+export type SessionDeps = Pick<Deps, 'db' | 'now' | 'secrets'> & {
+  signInLimits: SignInLimits;
+  passwordCost: PasswordCost;
+};
 
 /** Signs a user in. Returns the session token. Throws 401 `invalid_credentials`, and 429 for too many attempts. */
 export async function signIn(deps: SessionDeps, client: ClientRequest, { email, password }: SignIn): Promise<string> {
   const address = email.toLowerCase();
-  await requireAttempt(deps, address, client);
+  const succeed = await requireAttempt(deps, address, client);
   const user = await selectUserByEmail(deps.db.sql, address);
   const isValid = await verifyPassword(password, user?.passwordHash ?? null, deps.passwordCost);
   if (user === null || !isValid) throw invalidCredentials();
+  succeed();
   const [organization] = await listUserOrganizations(deps, user);
   if (organization === undefined) throw invalidCredentials();
   return openSession(deps, client, user.id, organization.id);
-}
-
-/** Throws 429 when an account or an address has made too many attempts. */
-export async function requireAttempt(deps: SessionDeps, email: string, { address }: ClientRequest): Promise<void> {
-  const waitMs = await deps.limitAttempts(email, address);
-  if (waitMs === 0) return;
-  const seconds = Math.ceil(waitMs / 1000);
-  throw rateLimitExceeded(`Too many attempts to sign in. Retry in ${seconds} s.`, seconds);
 }
 
 /** Opens a session with a new token, so that no token from before the sign-in is valid after it (session fixation). */
@@ -165,8 +152,10 @@ export async function confirmUser(
     return;
   }
   if (password === undefined) throw missingField(param);
-  await requireAttempt(deps, user.email, client);
+  // The session is the device: guesses of others do not keep its user from proving the password.
+  const succeed = await requireAttempt(deps, user.email, client, session.tokenHash);
   if (!(await verifyPassword(password, user.passwordHash, deps.passwordCost))) throw invalidCredentials(param);
+  succeed();
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   joinAsUser,
   makeOrganization,
   PASSWORD,
+  UNLIMITED_SIGN_IN,
 } from '../../test/console-users.ts';
 import { type Answer, assertError, CHEAP_PASSWORDS, startApi, type TestApi, useApi } from '../../test/harness.ts';
 import { newId } from '../lib/ids.ts';
@@ -53,9 +54,9 @@ describe('sign-in', () => {
   it('an invitation that does not exist tells nothing about accounts, and uses up no attempt', async () => {
     const { email } = await joinAsUser(api, 'viewer');
     let attempts = 0;
-    const limitAttempts = async () => Number(++attempts);
+    const signInLimits = { ...UNLIMITED_SIGN_IN, take: async () => Number(++attempts) };
     const passwordCost = new Proxy(CHEAP_PASSWORDS, { get: () => assert.fail('a password was hashed') });
-    const deps = { ...api.deps, limitAttempts, passwordCost };
+    const deps = { ...api.deps, signInLimits, passwordCost };
     const expired = await inviteUser(api, 'viewer');
     await api.db.execute("update invitations set expires_at = now() - interval '1 second' where token_hash = $1", [
       hashToken(expired),
@@ -94,7 +95,7 @@ describe('sign-in', () => {
       },
     });
     const db = { ...api.db, sql };
-    const deps = { ...api.deps, db, limitAttempts: async () => 0, passwordCost: CHEAP_PASSWORDS };
+    const deps = { ...api.deps, db, signInLimits: UNLIMITED_SIGN_IN, passwordCost: CHEAP_PASSWORDS };
     const accepting = redeem(
       deps,
       { address: '127.0.0.1', requestId: 'req_0', userAgent: null },

@@ -53,6 +53,21 @@ describe('three processes on one database under load', () => {
       body: JSON.stringify({ model: 'general-70b', stream: true, messages: [{ role: 'user', content: 'x' }] }),
     });
 
+  it('attempts to sign in to one account are those of all processes', async () => {
+    const statuses: number[] = [];
+    const body = JSON.stringify({ email: 'ada@example.com', password: 'a wrong one' });
+    for (let attempt = 0; attempt < 14; attempt += 1) {
+      const url = `${services[attempt % PROCESSES]?.url}/v1/session`;
+      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      statuses.push(answer.status);
+      await answer.arrayBuffer();
+    }
+    // Slow attempts let one more pass every 12 s.
+    const admitted = statuses.filter((status) => status === 401).length;
+    assert.ok(admitted >= 5 && admitted < 10, statuses.join(' '));
+    assert.equal(admitted + statuses.filter((status) => status === 429).length, 14);
+  });
+
   it('a key gets its limit once, within one burst, and succeeds after Retry-After', async () => {
     const startedAt = performance.now();
     const counts = { admitted: 0, rejected: 0 };

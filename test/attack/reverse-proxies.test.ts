@@ -70,12 +70,15 @@ for (const [name, configure] of Object.entries(PROXIES)) {
     let proxy: ChildProcess;
     let port = 0;
     let certificate = '';
+    let emails = 0;
     before(async () => {
       upstream = await startServer((_request, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(NEVER_ENDS);
       });
-      service = await startService({ env: { QUIRE_UPSTREAM_URL: upstream.baseUrl } });
+      service = await startService({
+        env: { QUIRE_UPSTREAM_URL: upstream.baseUrl, QUIRE_TRUSTED_PROXIES: '127.0.0.1' },
+      });
       const folder = newDataDir();
       makeCertificate(folder);
       certificate = readFileSync(join(folder, 'fullchain.pem'), 'utf8');
@@ -94,16 +97,22 @@ for (const [name, configure] of Object.entries(PROXIES)) {
       await upstream.close();
     });
 
-    const send = (path: string, method = 'GET') =>
+    const send = (path: string, method = 'GET', { localAddress = '127.0.0.1', headers = {} } = {}) =>
       request({
         host: '127.0.0.1',
         port,
+        localAddress,
         path,
         method,
         servername: HOST,
         ca: certificate,
         agent: false,
-        headers: { host: HOST, authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+        headers: {
+          host: `${HOST}:${port}`,
+          authorization: `Bearer ${service.key}`,
+          'content-type': 'application/json',
+          ...headers,
+        },
       });
 
     async function get(path: string): Promise<number | undefined> {
@@ -127,6 +136,28 @@ for (const [name, configure] of Object.entries(PROXIES)) {
       assert.equal(upstream.running(), 1);
       call.destroy();
       await withDeadline('the disconnect', upstream.left(1));
+    });
+
+    /** Status of a wrong attempt to sign in, from an address of the loopback network. */
+    async function signIn(localAddress: string, headers = {}): Promise<number | undefined> {
+      const call = send('/v1/session', 'POST', { localAddress, headers });
+      call.end(JSON.stringify({ email: `ada${emails}@example.com`, password: 'a wrong one' }));
+      const [response] = await once(call, 'response');
+      response.resume();
+      return response.statusCode;
+    }
+
+    it('forwards the port, so that the console at another port than 443 is the same origin', async () => {
+      assert.equal(await signIn('127.0.0.4', { origin: `https://${HOST}:${port}` }), 401);
+      assert.equal(await signIn('127.0.0.4', { origin: `https://${HOST}` }), 403);
+    });
+
+    it('names the client, whatever it sends, so that one client locks nobody else out', async () => {
+      emails += 1;
+      const guess = (attempt: number) => signIn('127.0.0.2', { 'x-forwarded-for': `203.0.113.${attempt}` });
+      const statuses = await Promise.all(Array.from({ length: 10 }, (_, attempt) => guess(attempt)));
+      assert.ok(statuses.includes(429), statuses.join(' '));
+      assert.equal(await signIn('127.0.0.3'), 401);
     });
 
     it('hides the metrics', async () => {
