@@ -2,7 +2,7 @@ import type { PromptToken, TokenLogprob } from '../../engine.ts';
 import { type CompiledGrammar, DecodingConstraint } from '../constraints/decoding-constraint.ts';
 import { type OutputEvent, OutputParser } from '../output/output-parser.ts';
 import { type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from '../runtime/bindings.ts';
-import type { DecodeJob } from '../scheduler/decode-loop.ts';
+import type { DecodeJob } from '../scheduler/decode-job.ts';
 import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
 import type { LocalModel } from './model.ts';
 import type { Prepared } from './prepare-prompt.ts';

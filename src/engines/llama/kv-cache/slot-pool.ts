@@ -55,6 +55,8 @@ export interface Slot<J> {
   promptEnded: boolean;
   /** Steps since the slot last computed anything. */
   waitedSteps: number;
+  /** When the job got the slot, in milliseconds of `performance.now()`. */
+  since: number;
 }
 
 /** Cached prefixes of a prompt. */
@@ -117,7 +119,7 @@ export class SlotPool<J extends SlotJob> {
   }
 
   /** Finds cached prefixes of a prompt. At least the last token is left to compute: its logits start the completion. */
-  lookup(job: J): PrefixLookup {
+  lookup(job: SlotJob): PrefixLookup {
     const maxTokens = job.reusesPrefix ? job.prompt.length - 1 : 0;
     const lookup: PrefixLookup = { prefixes: [], computedTokens: 0, upcomingTokens: 0 };
     const minTokens = Math.min(MIN_REUSED_TOKENS, maxTokens / 2);
@@ -161,9 +163,9 @@ export class SlotPool<J extends SlotJob> {
 
   /**
    * Gives a job the slot that suits it best, with as much of its prompt as is cached. Needs a free slot. When it throws,
-   * the slot belongs to the job and is empty.
+   * the slot belongs to the job and is empty. `what`: the prompt, where it is not that of the job.
    */
-  async acquire(job: J, lookup: PrefixLookup): Promise<Slot<J>> {
+  async acquire(job: J, lookup: PrefixLookup, what: SlotJob = job): Promise<Slot<J>> {
     const running = this.all.flatMap(({ index, job: other }) => (other === null ? [] : [index]));
     const choice = this.#select(running, lookup);
     const slot = choice === null ? undefined : this.all[choice.slot];
@@ -174,20 +176,21 @@ export class SlotPool<J extends SlotJob> {
     let reused: number[] = [];
     try {
       await this.#snapshotBeforeOverwrite(slot, choice);
-      reused = await this.#reusePrefix(slot, { ...choice, reused: prefillStart(choice.reused, job.prompt.length) });
+      reused = await this.#reusePrefix(slot, { ...choice, reused: prefillStart(choice.reused, what.prompt.length) });
     } catch (error) {
       this.clear(slot);
       throw error;
     }
     slot.tokens = reused;
     slot.scope = scopeKey(job.cacheScope);
-    slot.pending = job.prompt;
+    slot.pending = what.prompt;
     slot.offset = reused.length;
     slot.cachedTokens = reused.length === 0 ? 0 : choice.reused;
     slot.promptEnded = false;
     slot.waitedSteps = 0;
+    slot.since = performance.now();
     // The whole prompt, although it is yet to be computed: other jobs wait for it instead of computing it as well.
-    this.#cache.set(slot.holder, slot.scope, job.prompt);
+    this.#cache.set(slot.holder, slot.scope, what.prompt);
     return slot;
   }
 
@@ -245,6 +248,11 @@ export class SlotPool<J extends SlotJob> {
     const { tokens, milliseconds } = await this.#store.load(slot.index, id);
     if (tokens.length > 0) this.budget.addSaved((reused / this.#prefillTokensPerSecond) * 1_000 - milliseconds);
     return tokens;
+  }
+
+  /** Milliseconds in which a slot without cached prefixes would compute this many tokens. */
+  prefillMilliseconds(tokens: number): number {
+    return (tokens / this.#prefillTokensPerSecond) * 1_000;
   }
 
   /** Takes a slot from its job. What the slot holds stays cached. */
@@ -374,5 +382,6 @@ function emptySlot<J>(index: number): Slot<J> {
     cachedTokens: 0,
     promptEnded: false,
     waitedSteps: 0,
+    since: 0,
   };
 }

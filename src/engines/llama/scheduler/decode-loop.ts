@@ -1,9 +1,10 @@
 import { MAX_SAMPLING_COST } from '../constraints/decoding-constraint.ts';
 import { grownSlots, INITIAL_SLOTS } from '../kv-cache/kv-context.ts';
-import type { PrefixLookup, Slot, SlotPool } from '../kv-cache/slot-pool.ts';
+import type { PrefixLookup, Slot, SlotJob, SlotPool } from '../kv-cache/slot-pool.ts';
 import { shouldWait } from '../kv-cache/slot-selection.ts';
 import { decode, type Sampled, type StepItem } from '../runtime/bindings.ts';
-import { admissionOrder, overSamplingBudget, planStep, type StepLimits } from './scheduler.ts';
+import type { DecodeJob } from './decode-job.ts';
+import { admissionOrder, overSamplingBudget, planStep, type StepLimits, selectPreempted } from './scheduler.ts';
 
 /** Queued jobs considered in one admission round: each lookup costs time in proportion to its prompt. */
 const MAX_ADMISSION_CANDIDATES = 32;
@@ -16,41 +17,19 @@ const SNAPSHOT_DELAY_MS = 50;
 /** Time without concurrent jobs after which slots that were allocated on demand are freed. */
 export const SLOT_IDLE_MS = 60_000;
 
-/** One completion as the decode loop sees it. */
-export interface DecodeJob {
-  /** The organization, for fairness. */
-  readonly scope: string;
-  /** Only jobs of one cache scope share cached prefixes. */
-  readonly cacheScope: string;
-  readonly priority: 'interactive' | 'batch';
-  readonly prompt: readonly number[];
-  /** False: the whole prompt is computed, and each of its tokens but the first is passed to `scorePromptToken`. */
-  readonly reusesPrefix: boolean;
-  /** The job has a slot and allocates its sampler. */
-  begin(): void;
-  /** Records the log probability of the next prompt token, at an index of the step just computed. */
-  scorePromptToken(index: number, token: number): Promise<void>;
-  /** Samples a token at an index of the step just computed. */
-  sample(index: number): Promise<Sampled>;
-  /** Cost of the next sampling in the unit of `MAX_SAMPLING_COST`; 0 without a grammar. */
-  samplingCost(): number;
-  /** True while the reader of the job lags behind: the job is left out of the next steps (backpressure). */
-  isPaused(): boolean;
-  /** The prompt is computed. `cachedTokens` of it were cached. Called once, before the first `accept`. */
-  promptEnded(cachedTokens: number): void;
-  /** Whether the job may want another token after this one, as known before `accept`. */
-  continuesAfter(token: number): boolean;
-  /** Takes a token. Returns whether the job wants another one; never true where `continuesAfter` was false. */
-  accept(sampled: Sampled): boolean;
-  /** The job ends with an error. */
-  failed(error: unknown): void;
-}
-
 interface QueuedJob {
   job: DecodeJob;
+  /** A job that has lost its slot continues here; null: it has not begun. */
+  resumed: Progress | null;
   scope: string;
   priority: DecodeJob['priority'];
   since: number;
+}
+
+/** Progress of a job that has lost its slot. */
+interface Progress extends Pick<Slot<DecodeJob>, 'promptEnded' | 'cachedTokens'> {
+  /** Everything that it has computed, or was about to compute. */
+  what: SlotJob;
 }
 
 interface PlannedItem {
@@ -89,6 +68,9 @@ export class DecodeLoop {
   readonly #slotIdleMs: number;
   readonly #listener: DecodeLoopListener;
   #waiting: QueuedJob[] = [];
+  /** Number of the last admission of each scope; emptied when no job waits. */
+  readonly #admittedAt = new Map<string, number>();
+  #admissions = 0;
   #running = false;
   #closed = false;
   #idleTimer: NodeJS.Timeout | null = null;
@@ -103,7 +85,7 @@ export class DecodeLoop {
   /** Queues a job. */
   submit(job: DecodeJob): void {
     const { scope, priority } = job;
-    this.#waiting.push({ job, scope, priority, since: performance.now() });
+    this.#waiting.push({ job, resumed: null, scope, priority, since: performance.now() });
     this.wake();
   }
 
@@ -140,14 +122,18 @@ export class DecodeLoop {
    * ended then had one token computed in vain, and no other job lost time.
    */
   async #run(): Promise<void> {
-    let results: readonly StepResult[] = [];
+    let results: StepResult[] = [];
     for (;;) {
       await this.#growSlots();
+      if (this.#selectPreempted() !== null) {
+        // Its last token may be among the results.
+        this.#deliverAll(results.splice(0));
+        this.#preempt();
+      }
       const isAdmitting = await this.#admit();
       const planned = this.#closed ? [] : this.#plan();
       const step = planned.length === 0 ? null : this.#compute(planned);
-      for (const result of results) this.#deliver(result);
-      if (results.length > 0) this.#listener.stepEnded();
+      this.#deliverAll(results);
       if (step === null && results.length === 0 && !isAdmitting) break;
       results = step === null ? [] : await this.#sampleAll(planned, await step);
     }
@@ -182,43 +168,84 @@ export class DecodeLoop {
   async #growSlots(): Promise<void> {
     const running = this.#runningJobs();
     if (this.#closed || running.length < this.#slots.all.length || !this.#slots.canGrow) return;
-    const admissible = admissionOrder(this.#waiting, running, this.#slots.capacity, performance.now()).length;
+    const admissible = this.#admissionOrder(running).length;
     if (admissible === 0) return;
     await this.#slots.resize(grownSlots(running.length, running.length + admissible, this.#slots.capacity));
+  }
+
+  /** The slot whose job gives way to a queued one; null when there is none. */
+  #selectPreempted(): Slot<DecodeJob> | null {
+    if (this.#closed || this.#waiting.length === 0 || this.#slots.all.some(({ job }) => job === null)) return null;
+    const now = performance.now();
+    const running = this.#slots.all.map(({ job, tokens, promptEnded, since }) => ({
+      scope: job?.scope ?? '',
+      priority: job?.priority ?? 'batch',
+      isPaused: job?.isPaused() === true,
+      ranMs: now - since,
+      // Log probabilities of a part of a prompt cannot be continued.
+      resumeMs: job?.reusesPrefix || promptEnded ? this.#slots.prefillMilliseconds(tokens.length) : null,
+    }));
+    const ready = this.#waiting.filter(({ job }) => !job.isPaused());
+    const index = selectPreempted(ready, running);
+    return index === null ? null : (this.#slots.all[index] ?? null);
+  }
+
+  /** Takes the slot of a running job, which becomes the first in the queue. */
+  #preempt(): void {
+    const slot = this.#selectPreempted();
+    if (slot === null || slot.job === null) return;
+    const { job, tokens, pending, offset, promptEnded, cachedTokens } = slot;
+    const prompt = [...tokens, ...pending.slice(offset)];
+    const resumed = { promptEnded, cachedTokens, what: { prompt, cacheScope: job.cacheScope, reusesPrefix: true } };
+    this.#slots.release(slot);
+    const { scope, priority } = job;
+    this.#waiting.unshift({ job, resumed, scope, priority, since: performance.now() });
   }
 
   /** Admits queued jobs. True when it stopped for the next step although more may be admitted. */
   async #admit(): Promise<boolean> {
     const started = performance.now();
     for (let next = this.#nextJob(); next !== null; next = this.#nextJob()) {
-      const { job, lookup } = next;
+      const { job, resumed, lookup } = next;
       this.#waiting = this.#waiting.filter((waiting) => waiting.job !== job);
+      this.#admissions += 1;
+      this.#admittedAt.set(job.scope, this.#admissions);
       try {
-        const slot = await this.#slots.acquire(job, lookup);
+        const slot = await this.#slots.acquire(job, lookup, resumed?.what);
         // The job may have been cancelled while its prefix was loaded.
-        if (slot.job === job) job.begin();
-        else this.#slots.release(slot);
+        if (slot.job !== job) this.#slots.release(slot);
+        else if (resumed === null) job.begin();
+        else Object.assign(slot, { promptEnded: resumed.promptEnded, cachedTokens: resumed.cachedTokens });
       } catch (error) {
         this.#end(job);
         job.failed(error);
       }
       if (performance.now() - started > ADMISSION_TIME_MS) return true;
     }
+    if (this.#waiting.length === 0) this.#admittedAt.clear();
     return false;
   }
 
   /** The next job that can be admitted, with its cached prefixes; null when there is none. */
-  #nextJob(): { job: DecodeJob; lookup: PrefixLookup } | null {
+  #nextJob(): (Pick<QueuedJob, 'job' | 'resumed'> & { lookup: PrefixLookup }) | null {
     const running = this.#runningJobs();
     if (this.#waiting.length === 0 || running.length === this.#slots.all.length) return null;
-    const order = admissionOrder(this.#waiting, running, this.#slots.capacity, performance.now());
-    for (const index of order.slice(0, MAX_ADMISSION_CANDIDATES)) {
-      const job = this.#waiting[index]?.job;
-      if (job === undefined) continue;
-      const lookup = this.#slots.lookup(job);
-      if (!shouldWait(lookup.computedTokens, lookup.upcomingTokens)) return { job, lookup };
+    const order = this.#admissionOrder(running);
+    // A preempted job whose reader lags behind would only hold a slot.
+    const candidates = order.filter((index) => this.#waiting[index]?.job.isPaused() === false);
+    for (const index of candidates.slice(0, MAX_ADMISSION_CANDIDATES)) {
+      const next = this.#waiting[index];
+      if (next === undefined) continue;
+      const { job, resumed } = next;
+      const lookup = this.#slots.lookup(resumed?.what ?? job);
+      if (!shouldWait(lookup.computedTokens, lookup.upcomingTokens)) return { job, resumed, lookup };
     }
     return null;
+  }
+
+  #admissionOrder(running: readonly DecodeJob[]): number[] {
+    const state = { slots: this.#slots.capacity, now: performance.now(), admittedAt: this.#admittedAt };
+    return admissionOrder(this.#waiting, running, state);
   }
 
   #plan(): PlannedItem[] {
@@ -258,7 +285,8 @@ export class DecodeLoop {
   /** Resolves with the indices to sample at, or with an error. Never rejects: it is awaited only after other work. */
   async #compute(planned: readonly PlannedItem[]): Promise<{ indices: Uint32Array[] } | { error: unknown }> {
     const items = planned.map(({ item }) => item);
-    const decoding = planned.filter(({ slot }) => slot.promptEnded).map(({ slot }) => slot.index);
+    const isDecoding = ({ slot, item }: PlannedItem) => slot.promptEnded && item.tokens.length === 1;
+    const decoding = planned.filter(isDecoding).map(({ slot }) => slot.index);
     const tokens = items.reduce((sum, item) => sum + item.tokens.length, 0);
     const started = performance.now();
     try {
@@ -309,6 +337,11 @@ export class DecodeLoop {
     } catch (error) {
       return { slot, job, sampled: null, error };
     }
+  }
+
+  #deliverAll(results: readonly StepResult[]): void {
+    for (const result of results) this.#deliver(result);
+    if (results.length > 0) this.#listener.stepEnded();
   }
 
   #deliver({ slot, job, sampled, error }: StepResult): void {

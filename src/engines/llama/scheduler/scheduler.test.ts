@@ -5,7 +5,9 @@ import {
   type ConstrainedSlot,
   overSamplingBudget,
   planStep as plan,
+  type RunningJob,
   type SlotLoad,
+  selectPreempted,
   type TokenShare,
   type WaitingJob,
 } from './scheduler.ts';
@@ -135,26 +137,97 @@ describe('planStep', () => {
 });
 
 describe('admissionOrder', () => {
+  const state = (slots: number, now: number, admittedAt: Record<string, number> = {}) => ({
+    slots,
+    now,
+    admittedAt: new Map(Object.entries(admittedAt)),
+  });
   const job = (scope: string, priority: WaitingJob['priority'] = 'interactive', since = 0): WaitingJob => ({
     scope,
     priority,
     since,
   });
   it('first come, first served within a scope; interactive before batch', () => {
-    assert.deepEqual(admissionOrder([job('a', 'batch'), job('a'), job('a')], [], 4, 1_000), [1, 2, 0]);
+    assert.deepEqual(admissionOrder([job('a', 'batch'), job('a'), job('a')], [], state(4, 1_000)), [1, 2, 0]);
   });
   it('a scope with many requests does not block others', () => {
     const running = [job('a'), job('a'), job('b')];
-    assert.deepEqual(admissionOrder([job('a'), job('b'), job('c')], running, 8, 1_000), [2, 1, 0]);
+    assert.deepEqual(admissionOrder([job('a'), job('b'), job('c')], running, state(8, 1_000)), [2, 1, 0]);
+  });
+  it('scopes with equally many running jobs take turns, however many requests one has', () => {
+    const jobs = [...Array(500).fill(job('a')), job('b'), job('c')];
+    assert.deepEqual(admissionOrder(jobs, [], state(1, 0, { a: 7, b: 3 })).slice(0, 3), [501, 500, 0]);
+    assert.deepEqual(admissionOrder(jobs, [job('c')], state(2, 0, { a: 7 })).slice(0, 2), [500, 0]);
   });
   it('batch work leaves the last slot to interactive requests', () => {
     const running = [job('a', 'batch'), job('b', 'batch'), job('c', 'batch')];
-    assert.deepEqual(admissionOrder([job('a', 'batch')], running, 4, 1_000), []);
-    assert.deepEqual(admissionOrder([job('a', 'batch')], running.slice(1), 4, 1_000), [0]);
-    assert.deepEqual(admissionOrder([job('a', 'batch')], [], 1, 1_000), [0]);
+    assert.deepEqual(admissionOrder([job('a', 'batch')], running, state(4, 1_000)), []);
+    assert.deepEqual(admissionOrder([job('a', 'batch')], running.slice(1), state(4, 1_000)), [0]);
+    assert.deepEqual(admissionOrder([job('a', 'batch')], [], state(1, 1_000)), [0]);
   });
   it('batch work that waited long has the priority of interactive requests', () => {
-    assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], 4, 1_000), [1, 0]);
-    assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], 4, 60_000), [0, 1]);
+    assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], state(4, 1_000)), [1, 0]);
+    assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], state(4, 60_000)), [0, 1]);
+  });
+});
+
+describe('selectPreempted', () => {
+  const waiting = (...scopes: string[]): WaitingJob[] =>
+    scopes.map((scope) => ({ scope, priority: 'interactive', since: 0 }));
+  const job = (scope: string, changes: Partial<RunningJob> = {}): RunningJob => ({
+    scope,
+    priority: 'interactive',
+    isPaused: false,
+    ranMs: 0,
+    resumeMs: 100,
+    ...changes,
+  });
+
+  it('an organization gives way to one that has two jobs less, from the first moment', () => {
+    assert.equal(selectPreempted(waiting('a', 'a', 'b'), [job('a'), job('a')]), 0);
+    assert.equal(selectPreempted(waiting('b'), [job('a'), job('a'), job('b'), job('a')]), 0);
+    assert.equal(selectPreempted(waiting('c'), [job('b'), job('a'), job('b')]), 0);
+  });
+  it('and to no other: neither to itself, nor to one that would have to give way in turn', () => {
+    assert.equal(selectPreempted(waiting('a', 'a', 'a'), [job('a'), job('a'), job('a')]), null);
+    assert.equal(selectPreempted(waiting('b'), [job('a'), job('a'), job('b')]), null);
+    assert.equal(selectPreempted(waiting('c'), [job('a'), job('b')]), null);
+    assert.equal(selectPreempted([], [job('a'), job('a')]), null);
+  });
+  it('does not alternate: after the exchange, nobody gives way', () => {
+    for (const [a, b] of [
+      [2, 0],
+      [4, 0],
+      [3, 1],
+      [5, 2],
+    ] as const) {
+      const running = [...Array(a).fill(job('a')), ...Array(b).fill(job('b'))];
+      const index = selectPreempted(waiting('b'), running);
+      assert.ok(index !== null && running[index]?.scope === 'a');
+      const after = running.with(index, job('b', { ranMs: 1e6 })).map((one) => ({ ...one, ranMs: 1e6 }));
+      assert.equal(selectPreempted(waiting('a'), after), null, `${a} and ${b}`);
+    }
+  });
+  it('the only job of an organization gives way after a while, which is long where it is costly to resume', () => {
+    const only = (changes: Partial<RunningJob>) => selectPreempted(waiting('b'), [job('a', changes)]);
+    assert.deepEqual([only({ ranMs: 999 }), only({ ranMs: 1_000 })], [null, 0]);
+    assert.deepEqual([only({ ranMs: 1_999, resumeMs: 1_000 }), only({ ranMs: 2_000, resumeMs: 1_000 })], [null, 0]);
+    assert.equal(only({ isPaused: true, resumeMs: 1_000 }), 0);
+    assert.equal(selectPreempted(waiting('a'), [job('a', { ranMs: 1e6 })]), null);
+  });
+  it('interrupts a slow reader first, then batch work, then what is cheapest to resume; never what cannot be', () => {
+    const paused = job('a', { isPaused: true, resumeMs: 900 });
+    const batch = job('a', { priority: 'batch', resumeMs: 900 });
+    const cheap = job('a', { resumeMs: 1 });
+    const never = job('a', { resumeMs: null, isPaused: true });
+    assert.equal(selectPreempted(waiting('b'), [never, cheap, batch, paused]), 3);
+    assert.equal(selectPreempted(waiting('b'), [never, cheap, batch]), 2);
+    assert.equal(selectPreempted(waiting('b'), [never, job('a'), cheap]), 2);
+    assert.equal(selectPreempted(waiting('b'), [never, never]), null);
+  });
+  it('batch work interrupts nothing', () => {
+    const batch = waiting('b').map((one) => ({ ...one, priority: 'batch' as const }));
+    assert.equal(selectPreempted(batch, [job('a'), job('a')]), null);
+    assert.equal(selectPreempted([...batch, ...waiting('c')], [job('a'), job('a')]), 0);
   });
 });

@@ -90,6 +90,57 @@ function prefillOrder(loads: readonly SlotLoad[]): SlotLoad[] {
     .sort((a, b) => rank(a) - rank(b) || length(a) - length(b) || b.waitedSteps - a.waitedSteps || a.slot - b.slot);
 }
 
+/** A running job, as a candidate for preemption. */
+export interface RunningJob {
+  scope: string;
+  priority: 'interactive' | 'batch';
+  /** Its reader lags behind. */
+  isPaused: boolean;
+  /** Milliseconds since it got its slot. */
+  ranMs: number;
+  /** Milliseconds to compute its tokens again; null: it cannot be interrupted now. */
+  resumeMs: number | null;
+}
+
+/**
+ * Milliseconds that the only job of a scope runs before another scope takes its slot; at least so many times as long as resuming it
+ * takes, which counts as running.
+ */
+const MIN_RUN_MS = 1_000;
+const MIN_RUN_SHARE = 2;
+
+/**
+ * Selects the running job that gives its slot to a waiting one when no slot is free; null for none. A scope gives way to one that has two
+ * jobs less, so that a single request never waits for the completions of a flood, and no two scopes take slots from each other in turn.
+ * Where each scope has one job, those without any get a slot after `MIN_RUN_MS` (time slicing).
+ */
+export function selectPreempted(waiting: readonly WaitingJob[], running: readonly RunningJob[]): number | null {
+  const runs = countByScope(running);
+  const interactive = waiting.filter(({ priority }) => priority === 'interactive');
+  const fewest = Math.min(...interactive.map(({ scope }) => runs.get(scope) ?? 0));
+  const mayGiveWay = ({ scope, isPaused, ranMs, resumeMs }: RunningJob): boolean => {
+    const more = (runs.get(scope) ?? 0) - fewest;
+    if (resumeMs === null || more < 1) return false;
+    return more > 1 || (fewest === 0 && (isPaused || ranMs >= Math.max(MIN_RUN_MS, MIN_RUN_SHARE * resumeMs)));
+  };
+  const [first] = [...running.entries()]
+    .filter(([, job]) => mayGiveWay(job))
+    .sort(
+      ([, a], [, b]) =>
+        (runs.get(b.scope) ?? 0) - (runs.get(a.scope) ?? 0) ||
+        Number(b.isPaused) - Number(a.isPaused) ||
+        Number(b.priority === 'batch') - Number(a.priority === 'batch') ||
+        (a.resumeMs ?? 0) - (b.resumeMs ?? 0),
+    );
+  return first?.[0] ?? null;
+}
+
+function countByScope(running: readonly { scope: string }[]): Map<string, number> {
+  const runs = new Map<string, number>();
+  for (const { scope } of running) runs.set(scope, (runs.get(scope) ?? 0) + 1);
+  return runs;
+}
+
 /** A queued job. */
 export interface WaitingJob {
   scope: string;
@@ -101,25 +152,35 @@ export interface WaitingJob {
 /** Batch jobs that waited so long have the priority of interactive jobs (no starvation). */
 const MAX_BATCH_WAIT_MS = 30_000;
 
+/** What an admission depends on, besides the jobs. */
+export interface AdmissionState {
+  slots: number;
+  /** In milliseconds, of the same clock as `since`. */
+  now: number;
+  /** When a job of each scope was last admitted, as any increasing number; absent: long ago. */
+  admittedAt: ReadonlyMap<string, number>;
+}
+
 /**
  * Returns the order of admission as indices of `waiting`, which is in order of arrival: interactive before batch, then
- * the scope with the fewest running jobs (fairness among organizations). Batch jobs leave one slot free, so that an
- * interactive request never waits for a batch completion.
+ * the scope with the fewest running jobs, then the one whose last admission is longest ago (fairness among organizations).
+ * Batch jobs leave one slot free, so that an interactive request never waits for a batch completion.
  */
 export function admissionOrder(
   waiting: readonly WaitingJob[],
   running: readonly { scope: string; priority: 'interactive' | 'batch' }[],
-  slots: number,
-  now: number,
+  { slots, now, admittedAt }: AdmissionState,
 ): number[] {
-  const ofScope = new Map<string, number>();
-  for (const { scope } of running) ofScope.set(scope, (ofScope.get(scope) ?? 0) + 1);
+  const ofScope = countByScope(running);
   const batchRuns = running.filter(({ priority }) => priority === 'batch').length;
   const batchMay = batchRuns < Math.max(1, slots - 1);
   const urgent = (job: WaitingJob): boolean => job.priority === 'interactive' || now - job.since > MAX_BATCH_WAIT_MS;
   return waiting
-    .map((job, index) => ({ job, index, runs: ofScope.get(job.scope) ?? 0 }))
+    .map((job, index) => ({ job, index, runs: ofScope.get(job.scope) ?? 0, turn: admittedAt.get(job.scope) ?? 0 }))
     .filter(({ job }) => job.priority === 'interactive' || batchMay)
-    .sort((a, b) => Number(urgent(b.job)) - Number(urgent(a.job)) || a.runs - b.runs || a.index - b.index)
+    .sort(
+      (a, b) =>
+        Number(urgent(b.job)) - Number(urgent(a.job)) || a.runs - b.runs || a.turn - b.turn || a.index - b.index,
+    )
     .map(({ index }) => index);
 }
