@@ -241,7 +241,8 @@ export function bindCatalogue(engine: GenerationEngine): ServedModel[] {
   }));
 }
 
-async function sendTo(url: string, method: string, { body, key, headers }: SendOptions): Promise<Answer> {
+/** Sends JSON; a `body` that is a string is sent verbatim. */
+export async function sendTo(url: string, method: string, { body, key, headers }: SendOptions): Promise<Answer> {
   const answer = await fetch(url, {
     method,
     headers: {
