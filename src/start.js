@@ -10,7 +10,7 @@ process.umask(0o077);
 // MALLOC_ARENA_MAX and V8 heap flags are read only at process start, so the process re-executes itself in place (same PID and
 // streams, but without an IPC channel). glibc otherwise keeps an arena per thread, a third of the memory of ingestion. V8 otherwise
 // grows its young space to 128 MB, which an idle service keeps; with 32 MB the CPU time is equal.
-const isService = process.argv[2] === 'serve' || process.argv[2] === 'worker';
+const isService = ['serve', 'api', 'worker'].includes(process.argv[2]);
 const isSet = process.env['MALLOC_ARENA_MAX'] !== undefined;
 if (process.platform === 'linux' && isService && !isSet && process.execve && !process.channel) {
   const { heapFlags, planMemory } = await import('./memory-budget.ts');

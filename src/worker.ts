@@ -43,6 +43,11 @@ const PURGE_MS = 5_000;
 /** Dependencies of the background work. */
 export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps & PurgeDeps;
 
+/** Creates the queues of all jobs. A process that only enqueues jobs needs them, too. */
+export function defineJobs(queue: Pick<JobQueue, 'define'>): Promise<void> {
+  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RESPONSE]);
+}
+
 /** Declares the jobs that this process takes from the queue. */
 function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
   return [
@@ -89,7 +94,7 @@ export interface Worker {
 export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null): Promise<Worker> {
   const ingestion = startIngestion(deps);
   const jobs = declareJobs(deps, ingestion);
-  await deps.jobs.define(jobs.map(({ kind }) => kind));
+  await defineJobs(deps.jobs);
   for (const { work } of jobs) work(deps.jobs, telemetry);
   const stopping = new AbortController();
   const tasks = declareTasks(deps, stopping.signal).map(({ name, everyMs, run }) =>

@@ -107,6 +107,11 @@ export function startService(options: ServiceOptions = {}): Promise<Service> {
   return start('serve', SERVICE_READY, options);
 }
 
+/** Starts `quire api`, as `startService` starts `quire serve`. */
+export function startApi(options: ServiceOptions): Promise<Service> {
+  return start('api', SERVICE_READY, options);
+}
+
 /** Starts `quire worker`; its `url` is empty. Resolves when it is ready; rejects when it exits instead. */
 export function startWorker(options: ServiceOptions): Promise<Service> {
   return start('worker', WORKER_READY, options);

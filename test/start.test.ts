@@ -197,15 +197,20 @@ describe('quire', () => {
     );
   });
 
-  it('rejects a worker with the embedded database', async () => {
-    assertSentence(await quire(['worker']), /embedded database serves one process/);
+  it('rejects a process of one role with the embedded database', async () => {
+    for (const command of ['worker', 'api']) {
+      assertSentence(await quire([command]), /embedded database serves one process/);
+    }
   });
 
-  it('rejects a worker whose files or index no service can share', async () => {
+  it('rejects a process of one role whose files or index no other can share', async () => {
     const QUIRE_DATABASE_URL = 'postgres://127.0.0.1:9/none';
-    for (const stores of [{ QUIRE_BLOBS_URL: 's3://bucket' }, { QUIRE_INDEX_URL: 's3://bucket' }]) {
+    for (const [command, stores] of [
+      ['worker', { QUIRE_BLOBS_URL: 's3://bucket' }],
+      ['api', { QUIRE_INDEX_URL: 's3://bucket' }],
+    ] as const) {
       assertSentence(
-        await quire(['worker'], { QUIRE_DATABASE_URL, ...stores }),
+        await quire([command], { QUIRE_DATABASE_URL, ...stores }),
         /Set QUIRE_BLOBS_URL and QUIRE_INDEX_URL/,
       );
     }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { encodeForm, sendForm } from './forms.ts';
 import { createSharedStores, type SharedStores } from './shared-stores.ts';
-import { type Service, startService, until } from './spawned-service.ts';
+import { newDataDir, runQuire, type Service, startApi, startService, startWorker, until } from './spawned-service.ts';
 
 const FILES = 6;
 
@@ -124,4 +126,42 @@ describe('an outage of the object store', () => {
     const { json } = await send('GET', '/v1/files');
     assert.ok(json.data.every(({ filename }: { filename: string }) => filename !== 'new.txt'));
   });
+
+  it('during a start: the process waits, answers /readyz with 503, and stops when it is told to', async () => {
+    shared.store.fault = () => 503;
+    const port = await freePort();
+    const env = { ...shared.env, QUIRE_PORT: String(port) };
+    const status = (path: string) =>
+      fetch(`http://127.0.0.1:${port}${path}`).then(
+        (answer) => answer.status,
+        () => null,
+      );
+    const dataDir = newDataDir();
+    const stopped = runQuire(['api'], { env, dataDir });
+    await until(async () => (await status('/readyz')) === 503);
+    const doctor = await runQuire(['doctor'], { env, dataDir });
+    process.kill(Number(/process (\d+)/.exec(doctor.stdout)?.[1]), 'SIGTERM');
+    const ended = await stopped;
+    assert.deepEqual([ended.code, ended.signal], [0, null]);
+    assert.match(ended.stderr, /store unavailable, the start waits for it/);
+    assert.doesNotMatch(ended.stderr, /cargo|RetryError/);
+
+    const [starting, startingWorker] = [startApi({ env }), startWorker({ env: shared.env, dataDir: newDataDir() })];
+    await until(async () => (await status('/readyz')) === 503);
+    assert.deepEqual([await status('/healthz'), await status('/v1/models')], [200, 503]);
+    shared.store.fault = null;
+    const [api, worker] = await Promise.all([starting, startingWorker]);
+    assert.equal(await status('/readyz'), 200);
+    await Promise.all([api.kill(), worker.kill()]);
+  });
 });
+
+/** A port that no process uses. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

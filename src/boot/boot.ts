@@ -11,9 +11,10 @@ import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
 import { policyScorer } from '../inference/score-texts.ts';
 import type { Logger } from '../lib/logger.ts';
-import { OperatorError } from '../lib/operator-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { runPeriodically } from '../lib/run-periodically.ts';
 import { settleAll } from '../lib/settle-all.ts';
+import { retryThroughOutage, StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import { MemoryLimitStore } from '../limits/memory-store.ts';
@@ -47,15 +48,22 @@ export interface Booted {
   telemetry: Telemetry | null;
 }
 
-/** What a process does. Only an `api` process may start a new instance. */
-export type Role = 'api' | 'worker';
+/** Options of a start. */
+export interface BootOptions {
+  /** What the process does. Only an `api` process may start a new instance. */
+  role: 'api' | 'worker';
+  /** Ends the wait for stores that do not respond. */
+  signal: AbortSignal;
+  /** Called while the start waits for a store. */
+  onWait(reason: string): void;
+}
 
-/** Opens the configured stores and engines, dependencies first. */
+/** Opens the configured stores and engines, dependencies first. Waits for stores that do not respond. */
 export async function boot(
   config: Config,
   logger: Logger,
   lifecycle: ProcessLifecycle,
-  role: Role = 'api',
+  options: BootOptions,
 ): Promise<Booted> {
   requireModelFiles(config);
   requireMemory(config, logger);
@@ -63,10 +71,11 @@ export async function boot(
   await db.migrate();
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
-  const chunks = await openIndex(config, lifecycle, db);
-  if (role === 'api' && !(await hasAnyApiKey(db.sql)))
+  const throughOutage = <T>(open: () => Promise<T>) => awaitStores(open, logger, options);
+  const chunks = await throughOutage(() => openIndex(config, lifecycle, db));
+  if (options.role === 'api' && !(await hasAnyApiKey(db.sql)))
     await requireNoStoredData(config.dataDir, 'the database has no API key');
-  await requireOwnStores({ db, blobs, chunks, secrets, config });
+  await throughOutage(() => requireOwnStores({ db, blobs, chunks, secrets, config }));
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs(db, logger, lifecycle),
@@ -110,6 +119,20 @@ export async function boot(
     billing.evictLimits(id);
   };
   return { deps, authenticator, evictKeys, limiter, limitStore, promptCache, bindings, telemetry };
+}
+
+/** An outage of a store is not fixed by a restart of this process, so it waits, without a limit. */
+function awaitStores<T>(open: () => Promise<T>, logger: Logger, { signal, onWait }: BootOptions): Promise<T> {
+  return retryThroughOutage(open, {
+    signal,
+    maxMs: Number.POSITIVE_INFINITY,
+    isOutage: (error) => error instanceof StoreUnavailableError,
+    onOutage: (error) => {
+      const reason = describeError(error);
+      logger.warn({ error: reason }, 'store unavailable, the start waits for it');
+      onWait(reason);
+    },
+  });
 }
 
 async function startBindings(

@@ -17,6 +17,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./serve.ts')).serveCommand(),
     },
     {
+      name: 'api',
+      summary: 'Run the API only',
+      load: async () => (await import('./serve.ts')).apiCommand(),
+    },
+    {
       name: 'worker',
       summary: 'Run background work only',
       load: async () => (await import('./serve.ts')).workerCommand(),
@@ -101,7 +106,7 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
 };
 
 /** Commands that outlive the terminal that started them. */
-const LONG_RUNNING: ReadonlySet<string> = new Set(['serve', 'worker']);
+const LONG_RUNNING: ReadonlySet<string> = new Set(['serve', 'api', 'worker']);
 
 const FOOTER = `
 Environment:

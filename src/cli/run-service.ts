@@ -5,6 +5,7 @@ import { CONSOLE_FOLDER, isConsoleBuilt } from '../console/routes.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { watchEngines } from '../health/watch-engines.ts';
 import { drain } from '../http/drain.ts';
+import { WaitingServer } from '../http/waiting-server.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
@@ -13,12 +14,13 @@ import { InitialPull, type InitialPullStatus } from '../models/downloads/initial
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { createSetupInvitation } from '../users/setup-invitation.ts';
 import { VERSION } from '../version.ts';
-import { startWorker } from '../worker.ts';
+import { defineJobs, startWorker } from '../worker.ts';
 import { type CommandRequest, SERVICE_INFO, type ServiceInfo } from './command-client.ts';
 import { listenForCommands } from './command-socket.ts';
 import { canAsk, offerPull } from './offer-pull.ts';
 import { openOperatorApi } from './operator-api.ts';
 import { reloadOnHangup } from './reload.ts';
+import { requireSharedStores } from './require-shared-stores.ts';
 import { baseUrl, requireFreeAddress, serveApi } from './serve-api.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
 import { StartOutput } from './start-output.ts';
@@ -30,6 +32,9 @@ const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 
 /** A process that starts, and how. */
 interface StartingService {
+  command: 'serve' | 'api';
+  /** Aborts when the process is stopped. */
+  signal: AbortSignal;
   config: Config;
   logger: Logger;
   lifecycle: ProcessLifecycle;
@@ -38,9 +43,13 @@ interface StartingService {
   effectiveConfig(): Config;
 }
 
-/** Runs the service until a signal. `flags` are settings of the command line. Throws an `OperatorError` when it cannot start. */
-export async function runService(flags: Record<string, string>): Promise<void> {
+/**
+ * Runs the service until a signal; `api` without its background work. `flags` are settings of the command line. Throws an `OperatorError`
+ * when it cannot start.
+ */
+export async function runService(flags: Record<string, string>, command: 'serve' | 'api'): Promise<void> {
   const config = loadConfig(undefined, flags);
+  if (command === 'api') requireSharedStores(config, command);
   let inForce = config;
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   for (const name of config.unknownVariables) logger.warn({ name }, 'unknown setting ignored');
@@ -49,16 +58,24 @@ export async function runService(flags: Record<string, string>): Promise<void> {
   const output = new StartOutput(process.stdout);
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER, (part) => output.showStage(part));
   await exitIfSignalled();
-  const stopped = waitForSignal(logger);
+  const stopping = new AbortController();
+  const stopped = waitForSignal(logger).then(() => stopping.abort());
+  const { signal } = stopping;
   let endReload = () => {};
   try {
-    const started = await startService({ config, logger, lifecycle, output, effectiveConfig: () => inForce });
+    const started = await startService({
+      ...{ command, config, logger, lifecycle, output, signal },
+      effectiveConfig: () => inForce,
+    });
     const load = () => loadConfig(undefined, flags);
     const onApplied = (applied: Config) => {
       inForce = applied;
     };
     endReload = reloadOnHangup(config, { ...started, logger, load, onApplied });
     await stopped;
+  } catch (error) {
+    // A process that was stopped while it waited for its stores.
+    if (error !== signal.reason) throw error;
   } finally {
     endReload();
     await lifecycle.stop((part, error) =>
@@ -97,20 +114,32 @@ async function holdFolder({ config, logger, lifecycle }: StartingService): Promi
   return target;
 }
 
+/** Boots; while a store does not respond, the address answers 503. */
+async function bootWaiting({ config, logger, lifecycle, signal }: StartingService): Promise<Booted> {
+  const server = new WaitingServer(config);
+  try {
+    return await boot(config, logger, lifecycle, { role: 'api', signal, onWait: (reason) => server.wait(reason) });
+  } finally {
+    await server.close();
+  }
+}
+
 /** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
 async function startService(starting: StartingService): Promise<Booted> {
   const { config, logger, lifecycle, output, effectiveConfig } = starting;
   const target = await holdFolder(starting);
   await requireFreeAddress(config);
-  const started = await boot(config, logger, lifecycle);
+  const started = await bootWaiting(starting);
   const { deps, bindings, evictKeys, authenticator } = started;
   target.state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
   const initialPull = await startInitialPull(started, starting);
-  await lifecycle.start(
-    'worker',
-    () => startWorker(deps, started.telemetry),
-    (worker) => worker.stop(),
-  );
+  if (starting.command === 'serve') {
+    await lifecycle.start(
+      'worker',
+      () => startWorker(deps, started.telemetry),
+      (worker) => worker.stop(),
+    );
+  } else await defineJobs(deps.jobs);
   await lifecycle.start(
     'engine checks',
     () => watchEngines(deps),

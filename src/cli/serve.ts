@@ -1,19 +1,35 @@
 import { InvalidArgumentError } from 'commander';
 import { CliCommand } from './command.ts';
 
-/** `quire serve`. The modules of the service are imported when the command runs. */
+/** `quire serve`. */
 export function serveCommand(): CliCommand {
-  return new CliCommand('serve')
-    .description('Run the service: the API and the background work in one process. Settings: docs/configuration.md.')
+  return addressCommand(
+    'serve',
+    'Run the service: the API and the background work in one process. Settings: docs/configuration.md.',
+  ).examples('serve', 'serve --port 9000', 'serve --host 0.0.0.0 --port 80');
+}
+
+/** `quire api`. */
+export function apiCommand(): CliCommand {
+  return addressCommand(
+    'api',
+    "Run the API only; 'quire worker' processes do the background work. Needs QUIRE_DATABASE_URL, QUIRE_BLOBS_URL and QUIRE_INDEX_URL.",
+  );
+}
+
+/** A command that listens on an address. The modules of the service are imported when it runs. */
+function addressCommand(name: 'serve' | 'api', description: string): CliCommand {
+  return new CliCommand(name)
+    .description(description)
     .option('--host <address>', 'Address to listen on (QUIRE_HOST)')
     .option('--port <number>', 'Port to listen on; 0 chooses a free one (QUIRE_PORT)', parsePort)
-    .examples('serve', 'serve --port 9000', 'serve --host 0.0.0.0 --port 80')
     .action(async ({ host, port }: { host?: string; port?: string }) => {
       const { runService } = await import('./run-service.ts');
-      await runService({
+      const flags = {
         ...(host !== undefined && { QUIRE_HOST: host }),
         ...(port !== undefined && { QUIRE_PORT: port }),
-      });
+      };
+      await runService(flags, name);
     });
 }
 

@@ -19,8 +19,8 @@ export interface OutageOptions {
   signal: AbortSignal;
   /** Whether an error is an outage; the others are thrown. */
   isOutage(error: unknown): boolean;
-  /** Called before the first delay. */
-  onOutage(error: unknown): void;
+  /** Called before each delay; `attempt` counts from 0. */
+  onOutage(error: unknown, attempt: number): void;
   /** Time after which the error of an outage is thrown. */
   maxMs: number;
 }
@@ -35,8 +35,9 @@ export async function retryThroughOutage<T>(call: () => Promise<T>, options: Out
     } catch (error) {
       signal.throwIfAborted();
       if (!isOutage(error) || performance.now() - startedAt > maxMs) throw error;
-      if (attempt === 0) onOutage(error);
+      onOutage(error, attempt);
     }
-    await delay(DELAYS_MS[attempt] ?? DELAYS_MS.at(-1), undefined, { signal });
+    // The timer rejects with an error of its own.
+    await delay(DELAYS_MS[attempt] ?? DELAYS_MS.at(-1), undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }

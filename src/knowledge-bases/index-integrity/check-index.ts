@@ -84,6 +84,8 @@ async function checkThroughOutage(deps: CheckDeps, base: IndexedBase, signal: Ab
     signal,
     maxMs: Number.POSITIVE_INFINITY,
     isOutage: (error) => error instanceof StoreUnavailableError,
-    onOutage: (error) => deps.logger.warn({ error: describeError(error) }, 'store unavailable, index check suspended'),
+    onOutage: (error, attempt) => {
+      if (attempt === 0) deps.logger.warn({ error: describeError(error) }, 'store unavailable, index check suspended');
+    },
   });
 }

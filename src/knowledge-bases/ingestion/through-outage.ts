@@ -45,7 +45,9 @@ function repeat<T>(
     signal,
     maxMs: MAX_WAIT_MS,
     isOutage: isWaitedFor,
-    onOutage: (error) =>
-      deps.logger.warn({ job: job.id, error: describeError(error) }, 'store unavailable, ingestion suspended'),
+    onOutage: (error, attempt) => {
+      if (attempt === 0)
+        deps.logger.warn({ job: job.id, error: describeError(error) }, 'store unavailable, ingestion suspended');
+    },
   });
 }
