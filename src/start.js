@@ -29,6 +29,15 @@ if (process.platform === 'linux' && isService && !isSet && process.execve && !pr
 // The kernel drops signals to process 1 of a container without handlers, and the imports below take seconds. Nothing is open yet.
 const exit = () => process.exit(143);
 if (isService) process.on('SIGTERM', exit).on('SIGINT', exit);
+// npx signals only the shell in which it runs a command: without that shell, the service stops as if it had been signalled itself.
+if (isService && process.env['npm_command'] === 'exec') {
+  const shell = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500).unref();
+}
 // LanceDB writes its warnings as plain text between the JSON lines on stderr.
 process.env['LANCEDB_LOG'] ??= 'error';
 await import('./quick-imports.js');

@@ -10,7 +10,8 @@ import { createDatabase } from './database.ts';
 
 export { until } from './deadline.ts';
 
-const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const START_FILE = join(ROOT, 'src/start.js');
 const SERVICE_READY = /^Quire is ready at (\S+)/m;
 const WORKER_READY = /^The Quire worker is ready/m;
 /** Guard for a hung start. Beside twenty other processes on two cores, a healthy start took more than 90 seconds. */
@@ -39,6 +40,8 @@ export interface ServiceOptions {
   dataDir?: string;
   /** Content of `quire.yaml`. */
   config?: string;
+  /** Arguments of npm, which starts the service then. `pid` and the signals are npm's; `ended` waits for both. */
+  npm?: readonly string[];
 }
 
 /** A running service. */
@@ -120,7 +123,7 @@ export function startWorker(options: ServiceOptions): Promise<Service> {
 async function start(command: string, ready: RegExp, options: ServiceOptions): Promise<Service> {
   const dataDir = options.dataDir ?? newDataDir();
   if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
-  const launched = launch([command], dataDir, await serviceEnvironment(dataDir, options.env));
+  const launched = launch([command], dataDir, await serviceEnvironment(dataDir, options.env), options.npm);
   const { child, stdout, stderr, ended } = launched;
   const url = await untilReady(launched, ready);
   const signal = (name: NodeJS.Signals) => void child.kill(name);
@@ -170,10 +173,11 @@ export async function runQuire(
   return { ...how, stdout: stdout(), stderr: stderr() };
 }
 
-function launch(args: readonly string[], dataDir: string, more: Record<string, string>) {
-  const child = spawn(process.execPath, [START_FILE, ...args], {
+function launch(args: readonly string[], dataDir: string, more: Record<string, string>, npm?: readonly string[]) {
+  const [program, ...words] = npm === undefined ? [process.execPath, START_FILE, ...args] : ['npm', ...npm];
+  const child = spawn(program, words, {
     // Runs in the data folder, so that no other `quire.yaml` is read.
-    cwd: dataDir,
+    cwd: npm === undefined ? dataDir : ROOT,
     env: {
       ...environment(),
       QUIRE_DATA_DIR: dataDir,

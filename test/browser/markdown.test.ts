@@ -115,6 +115,7 @@ describe('Markdown of the playground', () => {
     const link = (href: string, text = href) => ({ type: 'link', href, children: [{ type: 'text', text }] });
     const cases: [text: string, ...nodes: object[]][] = [
       ['*http://a.b/c?d=*', { type: 'emphasis', children: [link('http://a.b/c?d=')] }],
+      ['**http://a.b**c', { type: 'strong', children: [link('http://a.b')] }, { type: 'text', text: 'c' }],
       ['http://a.b!.*', link('http://a.b'), { type: 'text', text: '!.*' }],
       ['http://...', { type: 'text', text: 'http://...' }],
       ['[a](  <https://b.c/(d)>   "e" )f', link('https://b.c/(d)', 'a'), { type: 'text', text: 'f' }],
