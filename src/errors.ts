@@ -222,13 +222,13 @@ export const unsupportedModel = (id: string, task: string, usable: readonly stri
     param,
   });
 
-/** 404: no route at that path. */
-export const unknownUrl = (method: string, path: string): ApiError =>
+/** 404: no route at that path. `isOfApi`: there is one below `/v1`. */
+export const unknownUrl = (method: string, path: string, isOfApi = false): ApiError =>
   new ApiError({
     status: 404,
     type: 'not_found_error',
     code: 'unknown_url',
-    message: `There is nothing at ${method} ${truncateForMessage(path)}.`,
+    message: `There is nothing at ${method} ${truncateForMessage(path)}${isOfApi ? "; the base URL of API clients ends with '/v1'" : ''}.`,
   });
 
 /** 405: the path exists, the method does not. `allowed` goes into the header `Allow`. */

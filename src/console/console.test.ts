@@ -7,6 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { assertError, useApi } from '../../test/harness.ts';
 
 const PAGE = '<!doctype html><title>Console</title>';
+/** Headers of a navigation. */
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const SCRIPT = 'console.log(1)';
 
 function buildConsole(): string {
@@ -25,20 +27,61 @@ describe('the console', () => {
   const api = useApi({ consoleFolder });
   const get = (path: string, headers = {}) => fetch(api.url + path, { headers });
 
-  it('answers every path of a page with the same page, and others with 404', async () => {
-    for (const path of ['/', '/sign-in', '/knowledge-bases/kb_1/documents/doc_1', '/audit/']) {
-      const response = await get(path);
+  it('answers every path of a page with the same page, and others with that page and 404', async () => {
+    for (const path of ['/', '/sign-in', '/knowledge-bases/kb_1/documents/doc_1', '/audit/', '/models?a=b']) {
+      const response = await get(path, BROWSER);
       assert.equal(response.status, 200, path);
       assert.equal(await response.text(), PAGE);
     }
-    for (const path of ['/nothing', '/assets/nothing.js', '/assets/../index.html.gz', '/assets/%2e%2e%2fsecret']) {
-      assert.equal((await get(path)).status, 404, path);
+    const etag = (await get('/', BROWSER)).headers.get('etag') ?? '';
+    for (const path of [
+      '/nothing',
+      '/v1nothing',
+      '/chat/completions',
+      '/assets/nothing.js',
+      '/assets/../index.html.gz',
+    ]) {
+      const response = await get(path, { ...BROWSER, 'if-none-match': etag, 'cache-control': 'max-age=0' });
+      assert.deepEqual([response.status, response.headers.get('cache-control')], [404, 'no-store'], path);
+      assert.equal(await response.text(), PAGE);
+      assert.match(response.headers.get('content-security-policy') ?? '', /script-src 'self'/);
+      assert.equal((await fetch(api.url + path, { method: 'HEAD', headers: BROWSER })).status, 404);
     }
-    assertError(await api.send('GET', '/v1/nothing', { key: null }), 404, 'unknown_url');
+    assert.equal((await get('/assets/%2e%2e%2fsecret', BROWSER)).status, 404);
+    const script = await get('/assets/nothing.js');
+    assert.deepEqual([script.status, script.headers.get('cache-control')], [404, 'no-store']);
+  });
+
+  it('answers clients of the API with JSON, and says when they have left out /v1', async () => {
+    for (const [method, path, accept] of [
+      ['GET', '/models', 'application/json'],
+      ['GET', '/models', '*/*'],
+      ['GET', '/models/general-8b', 'application/json'],
+      ['GET', '/files', ''],
+      ['POST', '/files', 'text/html'],
+      ['POST', '/chat/completions', 'application/json'],
+    ] as const) {
+      const answer = await api.send(method, path, { headers: { accept } });
+      assertError(answer, 404, 'unknown_url');
+      assert.match(answer.json.error.message, /the base URL of API clients ends with '\/v1'\.$/, path);
+    }
+    for (const [path, headers] of [
+      ['/nothing', {}],
+      ['/keys', { accept: 'image/png' }],
+      ['/v1/nothing', BROWSER],
+      ['/v1', BROWSER],
+      ['//v1/nothing', BROWSER],
+    ] as const) {
+      const answer = await api.send('GET', path, { key: null, headers });
+      assertError(answer, 404, 'unknown_url');
+      assert.doesNotMatch(answer.text, /base URL/);
+    }
+    assertError(await api.send('DELETE', '/v1/models', { headers: BROWSER }), 405, 'method_not_allowed');
+    assertError(await api.send('GET', '/v1/chat/completions', { headers: BROWSER }), 405, 'method_not_allowed');
   });
 
   it('allows scripts of its own files only, and no frame', async () => {
-    const policy = (await get('/keys')).headers.get('content-security-policy') ?? '';
+    const policy = (await get('/keys', BROWSER)).headers.get('content-security-policy') ?? '';
     const directives = new Map(
       policy.split('; ').map((each) => [each.split(' ')[0], each.split(' ').slice(1).join(' ')]),
     );

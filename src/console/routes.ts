@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
+import type { FastifyReply } from 'fastify';
 import type { App } from '../http/app.ts';
+import { isNavigation } from '../http/error-handler.ts';
 
 /** The build of `console/`. */
 export const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url));
@@ -59,14 +61,21 @@ export async function consoleRoutes(app: App, folder: string | null): Promise<vo
     return;
   }
   await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false });
-  for (const path of ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])]) {
-    app.get(path, { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
-      reply
-        .header('content-security-policy', CONSOLE_POLICY)
-        .header('cache-control', 'no-cache')
-        .sendFile('index.html'),
+  const sendPage = (reply: FastifyReply) =>
+    reply.header('content-security-policy', CONSOLE_POLICY).header('cache-control', 'no-cache').sendFile('index.html');
+  app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) => sendPage(reply));
+  for (const path of PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])) {
+    const config = { scope: 'public', isPage: true } as const;
+    app.get(path, { schema: { hide: true }, config }, async (request, reply) =>
+      // An API client whose base URL lacks `/v1` gets an error that it understands.
+      isNavigation(request) ? sendPage(reply) : reply.callNotFound(),
     );
   }
+  // The page says that the path does not exist. Without validators: a 304 would become a 404 without a page.
+  app.notFoundPage = (reply) =>
+    reply
+      .header('content-security-policy', CONSOLE_POLICY)
+      .sendFile('index.html', { etag: false, lastModified: false });
   app.get('/favicon.svg', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
     reply.header('cache-control', 'no-cache').sendFile('favicon.svg'),
   );

@@ -13,6 +13,17 @@ import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { ClientDisconnected } from './event-stream.ts';
 import { knownError } from './known-error.ts';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Sends the page of the console for a path that does not exist; null without a console. */
+    notFoundPage: ((reply: FastifyReply) => FastifyReply) | null;
+  }
+  interface FastifyContextConfig {
+    /** A page of the console, which browsers open. Other clients get 404. */
+    isPage?: boolean;
+  }
+}
+
 /** Above this wait, automatic client retries are disabled with `x-should-retry: false`. */
 const MAX_SENSIBLE_RETRY_SECONDS = 60;
 
@@ -65,9 +76,10 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 /** Installs the responses to thrown errors, unknown paths (404) and wrong methods (405 with `Allow`). */
 export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void {
   const routes: { methods: string[]; pattern: RegExp }[] = [];
-  app.addHook('onRoute', ({ method, url }) => {
-    // The CORS plugin registers OPTIONS for every path.
-    if (method === 'OPTIONS') return;
+  app.decorate('notFoundPage', null);
+  app.addHook('onRoute', ({ method, url, config }) => {
+    // The CORS plugin registers OPTIONS for every path. Pages are for browsers: API clients have left out `/v1`.
+    if (method === 'OPTIONS' || config?.isPage) return;
     routes.push({ methods: [method].flat(), pattern: routePattern(url) });
   });
   app.setErrorHandler((error, request, reply) => {
@@ -77,11 +89,21 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
   });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url;
+    // A route that found nothing may have allowed caches to keep its response.
+    reply.header('cache-control', 'no-store');
+    if (app.notFoundPage !== null && isNavigation(request)) return app.notFoundPage(reply.code(404));
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))];
     const isKnown = allowed.length > 0 && !allowed.includes(request.method);
-    const error = isKnown ? methodNotAllowed(request.method, path, allowed) : unknownUrl(request.method, path);
+    const isOfApi = routes.some(({ pattern }) => pattern.test(`/v1${path}`));
+    const error = isKnown ? methodNotAllowed(request.method, path, allowed) : unknownUrl(request.method, path, isOfApi);
     return sendError(error, request, reply);
   });
+}
+
+/** Whether a browser opens the path as a page. Paths of the API are answered as JSON even then. */
+export function isNavigation({ method, url, headers }: FastifyRequest): boolean {
+  const isReading = method === 'GET' || method === 'HEAD';
+  return isReading && !/^\/+v1(\/|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '');
 }
 
 /** Pattern of a route such as `/v1/models/:model_id`, used to distinguish 405 from 404. */

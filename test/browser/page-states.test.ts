@@ -150,5 +150,14 @@ describe('the states of every page', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     assert.deepEqual(defects, []);
   });
 
+  it('unknown: a path without a page has status 404, and says so with or without a session', async () => {
+    for (const opened of [page, await test.newPage()]) {
+      const response = await opened.goto(`${test.service.url}/nothing/here?a=b`);
+      assert.equal(response?.status(), 404);
+      await opened.getByRole('heading', { level: 1, name: 'This page does not exist.' }).waitFor();
+      assert.deepEqual(await inspectPage(opened), []);
+    }
+  });
+
   it('causes no script error', () => assert.deepEqual(test.errors, []));
 });
