@@ -24,6 +24,7 @@ export const ID_PREFIXES = {
   reasoning: 'rs_',
   fileSearchCall: 'fs_',
   functionCall: 'fc_',
+  functionCallOutput: 'fco_',
   request: 'req_',
   usage: 'use_',
   process: 'proc_',

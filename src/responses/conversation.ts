@@ -8,11 +8,11 @@ export interface ReadPassage {
   text: string;
 }
 
-/** One element of a conversation. JSON, because stored responses keep theirs. */
+/** One element of a conversation. JSON, because stored responses keep theirs. Items of older versions have no ids. */
 export type ConversationItem =
-  | { type: 'message'; message: ChatMessage }
-  | { type: 'function_call'; callId: string; name: string; arguments: string }
-  | { type: 'function_call_output'; callId: string; output: string }
+  | { type: 'message'; id?: string; message: ChatMessage }
+  | { type: 'function_call'; id?: string; callId: string; name: string; arguments: string }
+  | { type: 'function_call_output'; id?: string; callId: string; output: string }
   | { type: 'file_search_call'; id: string; queries: readonly string[]; results: readonly ReadPassage[] };
 
 /** Stands before the results of a search. */
@@ -28,10 +28,16 @@ function toConversationItem(item: OutputItem): ConversationItem | null {
   switch (item.type) {
     case 'message': {
       const content = item.content.map(({ text }) => text).join('');
-      return content === '' ? null : { type: 'message', message: { role: 'assistant', content } };
+      return content === '' ? null : { type: 'message', id: item.id, message: { role: 'assistant', content } };
     }
     case 'function_call':
-      return { type: 'function_call', callId: item.call_id, name: item.name, arguments: item.arguments };
+      return {
+        type: 'function_call',
+        id: item.id,
+        callId: item.call_id,
+        name: item.name,
+        arguments: item.arguments,
+      };
     case 'file_search_call': {
       const results = item.results.map(({ document_name, text }) => ({ document_name, text }));
       return { type: 'file_search_call', id: item.id, queries: item.queries, results };

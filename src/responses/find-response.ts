@@ -7,7 +7,8 @@ import { isId } from '../lib/ids.ts';
 import { cancellation } from './event-writer.ts';
 import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse } from './store.ts';
 
-type FindDeps = Pick<Deps, 'db' | 'now'>;
+/** Dependencies of what reads stored responses. */
+export type FindDeps = Pick<Deps, 'db' | 'now'>;
 
 /** Returns the organization's row. Throws 404 `response_not_found` for one that is unknown, expired or another organization's. */
 export async function findResponse(deps: FindDeps, { caller }: Call, id: string): Promise<ResponseRow> {

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
+import { type IdKind, isId, newId } from '../lib/ids.ts';
 import type { ConversationItem } from './conversation.ts';
 import type { InputItem, InputPart } from './item-schema.ts';
 import type { CreateResponse } from './schema.ts';
@@ -21,7 +22,7 @@ export async function parseInput(
 ): Promise<ConversationItem[]> {
   if (typeof input === 'string') {
     if (input.trim() === '') throw invalidValue('input', 'must not be blank');
-    return [{ type: 'message', message: { role: 'user', content: input } }];
+    return [{ type: 'message', id: newId('message'), message: { role: 'user', content: input } }];
   }
   if (input.filter(({ type }) => type === 'item_reference').length > MAX_REFERENCES)
     throw invalidValue('input', `must have at most ${MAX_REFERENCES} item references`);
@@ -48,11 +49,12 @@ function callsIn(item: ConversationItem): string[] {
 async function parseItem(item: InputItem, path: string, findItem: FindItem): Promise<ConversationItem[]> {
   switch (item.type ?? (item.role === undefined ? undefined : 'message')) {
     case 'message':
-      return [{ type: 'message', message: parseMessage(item, path) }];
+      return [{ type: 'message', id: itemId(item, 'message'), message: parseMessage(item, path) }];
     case 'function_call':
       return [
         {
           type: 'function_call',
+          id: itemId(item, 'functionCall'),
           callId: required(item.call_id, `${path}.call_id`),
           name: required(item.name, `${path}.name`),
           // Some clients send an empty text for a function without parameters.
@@ -62,7 +64,8 @@ async function parseItem(item: InputItem, path: string, findItem: FindItem): Pro
     case 'function_call_output': {
       if (item.output === undefined) throw missingField(`${path}.output`);
       const output = joinParts(item.output, `${path}.output`);
-      return [{ type: 'function_call_output', callId: required(item.call_id, `${path}.call_id`), output }];
+      const callId = required(item.call_id, `${path}.call_id`);
+      return [{ type: 'function_call_output', id: itemId(item, 'functionCallOutput'), callId, output }];
     }
     case 'file_search_call': {
       const results = (item.results ?? []).map(({ text = '', document_name = '' }) => ({ text, document_name }));
@@ -78,6 +81,11 @@ async function parseItem(item: InputItem, path: string, findItem: FindItem): Pro
     default:
       throw missingField(`${path}.role`);
   }
+}
+
+/** An item that this service has made keeps its id. */
+function itemId({ id }: InputItem, kind: IdKind): string {
+  return id != null && isId(kind, id) ? id : newId(kind);
 }
 
 /** A chat message, or an item of the type `message`, which has parts of other names. */

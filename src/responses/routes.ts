@@ -9,6 +9,8 @@ import { cancelResponse, followResponse, getResponse, startBackground } from './
 import { collectResponse, createResponse } from './create-response.ts';
 import { ResponseEvent } from './event-schema.ts';
 import { deleteResponse } from './find-response.ts';
+import { InputItemsQuery, ResponseInputItemList } from './input-items-schema.ts';
+import { listInputItems } from './list-input-items.ts';
 import type { BackgroundDeps } from './run-background.ts';
 import { CreateResponse, DeletedResponse, GetResponseQuery, ResponseParams, ResponseResource } from './schema.ts';
 
@@ -87,6 +89,22 @@ function storedResponseRoutes(app: App, deps: BackgroundDeps): void {
       const events = await followResponse(deps, call, { id, after: after ?? FROM_START }, disconnectSignal(reply));
       return sendEvents(reply, events);
     },
+  );
+  app.get(
+    '/v1/responses/:response_id/input_items',
+    {
+      schema: {
+        summary: 'List the input items of a response',
+        description:
+          'The conversation before the output: the items of the responses that it continues, and its own input.',
+        tags,
+        params,
+        querystring: InputItemsQuery,
+        response: { 200: ResponseInputItemList },
+      },
+      config,
+    },
+    async (request) => listInputItems(deps, toCall(request), request.params.response_id, request.query),
   );
   app.post(
     '/v1/responses/:response_id/cancel',

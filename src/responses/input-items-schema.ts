@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox';
+import { ListQuery, listOf } from '../db/page.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
+import { FunctionCallItem, ResponseAnnotation } from './item-schema.ts';
+
+const Completed = Type.Literal('completed');
+
+const InputTextPart = Type.Object({ type: Type.Literal('input_text'), text: Type.String() });
+const OutputTextPart = Type.Object({
+  type: Type.Literal('output_text'),
+  text: Type.String(),
+  annotations: Type.Array(ResponseAnnotation, { description: 'Empty: a conversation keeps the text only.' }),
+});
+
+/** An item that a response has answered. */
+export const ResponseInputItem = Type.Union([
+  Type.Object({
+    type: Type.Literal('message'),
+    id: Type.String(),
+    role: Type.Enum(['system', 'user', 'assistant'], { type: 'string' }),
+    status: Completed,
+    content: Type.Array(Type.Union([InputTextPart, OutputTextPart])),
+  }),
+  FunctionCallItem,
+  Type.Object({
+    type: Type.Literal('function_call_output'),
+    id: Type.String(),
+    call_id: Type.String(),
+    output: Type.String(),
+    status: Completed,
+  }),
+  Type.Object({
+    type: Type.Literal('file_search_call'),
+    id: Type.String(),
+    status: Completed,
+    queries: Type.Array(Type.String()),
+    results: Type.Array(Type.Object({ filename: Type.String(), text: Type.String() })),
+  }),
+]);
+
+export type ResponseInputItem = Static<typeof ResponseInputItem>;
+
+titleSchemas({ ResponseInputItem });
+
+/** Response of `GET /v1/responses/{response_id}/input_items`. */
+export const ResponseInputItemList = Type.Object({
+  ...listOf(Type.Object({})).properties,
+  data: Type.Array(ResponseInputItem),
+});
+
+titleSchemas({ ResponseInputItemList });
+
+/** Query of `GET /v1/responses/{response_id}/input_items`. */
+export const InputItemsQuery = Type.Object({
+  ...ListQuery.properties,
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc', description: '`desc`: the last item first.' }),
+  ),
+});
+
+export type InputItemsQuery = Static<typeof InputItemsQuery>;

@@ -1,0 +1,74 @@
+import { DEFAULT_PAGE_SIZE, page } from '../db/page.ts';
+import { invalidValue } from '../errors.ts';
+import type { Call } from '../lib/caller.ts';
+import type { ConversationItem } from './conversation.ts';
+import { type FindDeps, findResponse } from './find-response.ts';
+import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts';
+
+/**
+ * A page of the items that a response has answered: those of the responses that it continues, and of its own input. Throws 404
+ * `response_not_found`, and 400 for an `after` that is none of them.
+ */
+export async function listInputItems(deps: FindDeps, call: Call, id: string, query: InputItemsQuery) {
+  const row = await findResponse(deps, call, id);
+  const items = uniqueIds((JSON.parse(row.conversation) as ConversationItem[]).flatMap(viewItem));
+  if (query.order !== 'asc') items.reverse();
+  const start = query.after === undefined ? 0 : items.findIndex((item) => item.id === query.after) + 1;
+  if (query.after !== undefined && start === 0)
+    throw invalidValue('after', 'must be an id from an earlier page of this list');
+  const limit = query.limit ?? DEFAULT_PAGE_SIZE;
+  return page(items.slice(start, start + limit + 1), limit);
+}
+
+/** A client may have sent an item twice. */
+function uniqueIds(items: readonly ResponseInputItem[]): ResponseInputItem[] {
+  const seen = new Set<string>();
+  return items.map((item, index) => {
+    const id = seen.has(item.id) ? `${item.id}_${index}` : item.id;
+    seen.add(id);
+    return { ...item, id };
+  });
+}
+
+/** The message of a chat has its tool calls in it, which are items of their own. */
+function viewItem(item: ConversationItem, index: number): ResponseInputItem[] {
+  // Older versions stored none.
+  const id = item.id ?? `item_${index}`;
+  switch (item.type) {
+    case 'message':
+      return viewMessage(id, item.message);
+    case 'function_call':
+      return [viewCall(id, { id: item.callId, function: item })];
+    case 'function_call_output':
+      return [viewOutput(id, item.callId, item.output)];
+    case 'file_search_call': {
+      const { queries, results } = item;
+      const shown = results.map(({ document_name, text }) => ({ filename: document_name, text }));
+      return [{ type: 'file_search_call', id, status: 'completed', queries: [...queries], results: shown }];
+    }
+  }
+}
+
+function viewMessage(
+  id: string,
+  message: Extract<ConversationItem, { type: 'message' }>['message'],
+): ResponseInputItem[] {
+  const { role, content, tool_calls: calls = [], tool_call_id: callId = '' } = message;
+  if (role === 'tool') return [viewOutput(id, callId, content ?? '')];
+  const text = content ?? '';
+  const part =
+    role === 'assistant'
+      ? { type: 'output_text' as const, text, annotations: [] }
+      : { type: 'input_text' as const, text };
+  const shown = { type: 'message' as const, id, role, status: 'completed' as const, content: [part] };
+  return [...(content === null ? [] : [shown]), ...calls.map((call, at) => viewCall(`${id}_${at}`, call))];
+}
+
+function viewCall(id: string, call: { id: string; function: { name: string; arguments: string } }): ResponseInputItem {
+  const { name, arguments: text } = call.function;
+  return { type: 'function_call', id, call_id: call.id, name, arguments: text, status: 'completed' };
+}
+
+function viewOutput(id: string, callId: string, output: string): ResponseInputItem {
+  return { type: 'function_call_output', id, call_id: callId, output, status: 'completed' };
+}
