@@ -170,37 +170,26 @@ export const signInTooOld = (): ApiError =>
 
 /** 400: the invitation is unknown, used, withdrawn or expired. */
 export const invalidInvitation = (): ApiError =>
-  badRequest('invalid_invitation', 'This invitation was used, withdrawn or has expired. Ask for a new link.', 'token');
+  badRequest('invalid_value', 'This invitation was used, withdrawn or has expired. Ask for a new link.', 'token');
 
 /** 400: the link that sets a password is unknown, used or expired. */
 export const invalidPasswordReset = (): ApiError =>
-  badRequest('invalid_password_reset', 'This link was used or has expired. Ask for a new one.', 'token');
-
-/** 403: the request comes from a page of another origin. */
-export const crossSiteRequest = (): ApiError =>
-  new ApiError({
-    status: 403,
-    type: 'permission_error',
-    code: 'cross_site_request',
-    message: 'Requests with a session cookie must come from the console itself.',
-  });
-
-/** 403: viewers may only read. */
-export const readOnlyRole = (): ApiError =>
-  new ApiError({
-    status: 403,
-    type: 'permission_error',
-    code: 'insufficient_role',
-    message: "Your role 'viewer' may only read.",
-  });
+  badRequest('invalid_value', 'This link was used or has expired. Ask for a new one.', 'token');
 
 /** 402: the credits of the organization, or the budget of the key, do not cover the call. */
 export const insufficientCredits = (message: string): ApiError =>
   new ApiError({ status: 402, type: 'billing_error', code: 'insufficient_credits', message });
 
-/** 403: the key lacks a scope or may not use the model. */
+/** 403: the key or the role of the user lacks a right. */
 export const insufficientScope = (message: string, param: string | null = null): ApiError =>
   new ApiError({ status: 403, type: 'permission_error', code: 'insufficient_scope', message, param });
+
+/** 403: the request comes from a page of another origin. */
+export const crossSiteRequest = (): ApiError =>
+  insufficientScope('Requests with a session cookie must come from the console itself.');
+
+/** 403: viewers may only read. */
+export const readOnlyRole = (): ApiError => insufficientScope("Your role 'viewer' may only read.");
 
 /** 404: the object does not exist, or belongs to another organization. */
 export const notFound = (resource: string, id: string, param: string | null): ApiError =>

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SCOPES, type Scope } from '../src/lib/caller.ts';
-import { assertError, useApi } from './harness.ts';
+import { joinAsUser } from './console-users.ts';
+import { type Answer, assertError, useApi } from './harness.ts';
 import { listRoutes, type Route, routeName } from './route-table.ts';
 
 /** Routes for every key, with the reason. */
@@ -47,6 +48,7 @@ const isScope = (scope: string | undefined): scope is Scope => SCOPES.some((each
 
 describe('the route table', () => {
   const api = useApi();
+  const limited = useApi({ rateLimits: 'requests=1' });
 
   it('every route declares a scope, or is listed here with its reason', () => {
     const open = ROUTES.filter((route) => scopeOf(route) === undefined);
@@ -84,6 +86,39 @@ describe('the route table', () => {
       const { status } = await api.send(route.method, pathOf(route), { key });
       assert.ok(status === 200 || status === 404, `${routeName(route)}: ${status}`);
     }
+  });
+
+  it('users are told of their role, not of an API key', async () => {
+    const owner = await joinAsUser(api, 'owner', { organization: 'people' });
+    for (const role of ['owner', 'developer', 'viewer'] as const) {
+      const { send } = await joinAsUser(api, role, { organization: 'people' });
+      let rejections = 0;
+      for (const route of ROUTES.filter((each) => isScope(scopeOf(each)))) {
+        const { status, text } = await send(route.method, pathOf(route));
+        if (status !== 403) continue;
+        rejections += 1;
+        assert.match(text, /[Yy]our role|Only owners/, routeName(route));
+        assert.doesNotMatch(text, /API key|this key|calling key/i, routeName(route));
+      }
+      assert.ok(rejections > 10, `${role}: ${rejections}`);
+    }
+    const { id: operatorKey } = await api.makeKey({ organization: 'people', scopes: ['admin'] });
+    for (const change of ['rotate', 'revoke']) {
+      const answer = await owner.send('POST', `/v1/admin/keys/${operatorKey}/${change}`, {});
+      assertError(answer, 403, 'insufficient_scope', 'key_id');
+      assert.match(answer.text, /Your role lacks the scope 'admin'/);
+    }
+  });
+
+  it('users are told of their own limits', async () => {
+    const user = await joinAsUser(limited, 'developer');
+    const answers = [await user.send('GET', '/v1/files'), await user.send('GET', '/v1/files')];
+    const text = answers.map((answer) => answer.text).join('');
+    assertError(answers[1] as Answer, 429, 'rate_limit_exceeded');
+    assert.match(text, /of this user/);
+    assert.doesNotMatch(text, /API key/);
+    const byKey = [await limited.send('GET', '/v1/files'), await limited.send('GET', '/v1/files')];
+    assert.match(byKey[1]?.text ?? '', /of this API key/);
   });
 
   it('401 without a session where the handler requires one', async () => {

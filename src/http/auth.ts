@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Scope required of the key. `public`: no key required. Absent: any valid key. */
     scope?: Scope | 'public';
+    /** Statuses of the errors of a public route that reads, opens or ends a session of the console. */
+    sessionErrors?: readonly (401 | 403 | 429)[];
     /** Users of the console need no scope, whatever their role. */
     openToUsers?: boolean;
     /**
@@ -41,7 +43,8 @@ export function hasScope({ scopes }: Caller, scope: Scope): boolean {
 /** Throws 403 `insufficient_scope` unless the caller has the scope. */
 export function requireScope(caller: Caller, scope: Scope, param: string | null = null): void {
   if (!hasScope(caller, scope)) {
-    throw insufficientScope(`This API key lacks the scope '${scope}', which this request needs.`, param);
+    const holder = caller.role === undefined ? 'This API key' : `Your role '${caller.role}'`;
+    throw insufficientScope(`${holder} lacks the scope '${scope}', which this request needs.`, param);
   }
 }
 

@@ -5,7 +5,7 @@ const ERROR_FIELDS = {
   message: Type.String(),
   type: Type.String(),
   param: Type.Union([Type.String(), Type.Null()], { description: 'Dotted path of the invalid field.' }),
-  code: Type.String({ description: 'Identifies the error.' }),
+  code: Type.String({ description: 'Identifies the error; errors.md lists the codes.' }),
 };
 
 /** Response body of all errors. */
@@ -28,6 +28,8 @@ titleSchemas({ ErrorResponse, ScreenedErrorResponse });
 export interface RouteFacts {
   method: string;
   scope: string | undefined;
+  /** Statuses of the errors of console sessions. */
+  sessionErrors: readonly number[];
   isIdempotent: boolean;
   hasBody: boolean;
   hasQuery: boolean;
@@ -58,6 +60,17 @@ const ERRORS: Readonly<Record<number, readonly [description: string, type: strin
   503: ['The engine or a store is not available at the moment.', 'server_error', 'engine_unavailable'],
 };
 
+/** Those of routes of console sessions, which take no key. */
+const SESSION_ERRORS: typeof ERRORS = {
+  401: [
+    'The session is unknown or has ended (`invalid_session`), or the password is wrong (`invalid_credentials`).',
+    'authentication_error',
+    'invalid_session',
+  ],
+  403: ['The request comes from a page of another site.', 'permission_error', 'insufficient_scope'],
+  429: ['There were too many attempts to sign in.', 'rate_limit_error', 'rate_limit_exceeded'],
+};
+
 /** Statuses that a client may retry after the seconds of `Retry-After`. */
 const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
@@ -65,9 +78,8 @@ const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 export function errorResponses(facts: RouteFacts): Record<number, object> {
   const statuses = [
     ...(facts.hasBody || facts.hasQuery || facts.hasParams ? [400] : []),
-    ...(facts.scope === 'public' ? [] : [401, 429]),
+    ...(facts.scope === 'public' ? facts.sessionErrors : [401, 403, 429]),
     ...(facts.scope === 'inference' ? [402] : []),
-    ...(facts.scope === 'public' ? [] : [403]),
     ...(facts.hasParams || facts.scope === 'inference' || facts.hasBody ? [404] : []),
     ...(facts.hasBody ? [408, 413, 415] : []),
     ...(facts.isIdempotent || facts.method === 'DELETE' ? [409] : []),
@@ -76,12 +88,15 @@ export function errorResponses(facts: RouteFacts): Record<number, object> {
   return Object.fromEntries(statuses.map((status) => [status, errorResponse(status, facts)]));
 }
 
-function errorResponse(status: number, { scope }: RouteFacts): object {
-  const [description, type, code] = ERRORS[status] ?? ERRORS[500] ?? ['', '', ''];
+function errorResponse(status: number, { scope, sessionErrors }: RouteFacts): object {
+  const isOfSession = sessionErrors.includes(status);
+  const [description, type, code] = (isOfSession ? SESSION_ERRORS : ERRORS)[status] ?? ERRORS[500] ?? ['', '', ''];
   const headers = {
     ...COMMON_HEADERS,
     ...(RETRIED.has(status) && { 'retry-after': RETRY_AFTER }),
-    ...(status === 401 && { 'www-authenticate': text('Challenge of the scheme `Bearer` (RFC 6750).') }),
+    ...(status === 401 && {
+      'www-authenticate': text('Challenge: `Bearer` (RFC 6750), `Cookie` for sessions of the console.'),
+    }),
   };
   const schema = status === 400 && scope === 'inference' ? ScreenedErrorResponse : ErrorResponse;
   const example = { error: { message: description, type, param: null, code } };

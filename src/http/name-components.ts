@@ -33,21 +33,22 @@ export function nameComponents<Document extends { paths?: unknown; components?: 
     return { $ref: `#/components/schemas/${title}` };
   };
   const shared = new SharedParts();
-  const paths = mapResponses(extract(document.paths) as Paths, (status, response) => shared.refer(status, response));
+  const paths = mapResponses(extract(document.paths) as Paths, (...response) => shared.refer(...response));
   const components = { ...(document.components as Json), ...shared.components(), schemas: sortByName(schemas) };
   return { ...document, paths, components };
 }
 
 type Response = Json & { headers?: Json };
-type Paths = Record<string, Record<string, Json & { responses: Record<string, Response> }>>;
+type Operation = Json & { responses: Record<string, Response> };
+type Paths = Record<string, Record<string, Operation>>;
 
-function mapResponses(paths: Paths, map: (status: string, response: Response) => Json): Json {
+function mapResponses(paths: Paths, map: (status: string, response: Response, operation: Operation) => Json): Json {
   const mapped = structuredClone(paths) as Record<string, Record<string, Json>>;
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       const responses = Object.entries(operation.responses).map(([status, response]) => [
         status,
-        map(status, response),
+        map(status, response, operation),
       ]);
       Object.assign(mapped[path]?.[method] ?? {}, { responses: Object.fromEntries(responses) });
     }
@@ -55,28 +56,32 @@ function mapResponses(paths: Paths, map: (status: string, response: Response) =>
   return mapped;
 }
 
+const KEY_STATUSES: ReadonlySet<string> = new Set(['401', '403', '429']);
+
 /** Headers and error responses, which many operations share. */
 class SharedParts {
   readonly #headers = new Map<string, unknown>();
   readonly #responses = new Map<string, unknown>();
 
   /** Refers to the headers of a response, and to the response itself when it is an error. */
-  refer(status: string, response: Response): Json {
+  refer(status: string, response: Response, { security }: Operation): Json {
     const headers = Object.entries(response.headers ?? {}).map(([name, header]) => {
       this.#headers.set(name, header);
       return [name, { $ref: `#/components/headers/${name}` }];
     });
     const referring = { ...response, headers: Object.fromEntries(headers) };
-    return isError(response) ? { $ref: `#/components/responses/${this.#name(status, referring)}` } : referring;
+    // Operations without a key reject sessions of the console with the statuses of keys.
+    const variant = KEY_STATUSES.has(status) && security !== undefined ? 'OfSession' : '';
+    return isError(response) ? { $ref: `#/components/responses/${this.#name(status, variant, referring)}` } : referring;
   }
 
   components(): { headers: Json; responses: Json } {
     return { headers: sortByName(this.#headers), responses: sortByName(this.#responses) };
   }
 
-  /** The status text; the second variant of a status is that of calls of models. */
-  #name(status: string, response: Json): string {
-    const base = (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '');
+  /** The status text and the variant; the second response of that name is that of calls of models. */
+  #name(status: string, variant: string, response: Json): string {
+    const base = (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '') + variant;
     for (const name of [base, `${base}OfModelCall`, `${base}${this.#responses.size}`]) {
       const known = this.#responses.get(name);
       if (known !== undefined && JSON.stringify(known) !== JSON.stringify(response)) continue;

@@ -18,6 +18,7 @@ function routeFacts({ method, config, schema }: RouteOptions): RouteFacts {
   return {
     method: [method].flat().find((name) => name !== 'HEAD') ?? 'GET',
     scope: config?.scope,
+    sessionErrors: config?.sessionErrors ?? [],
     isIdempotent: config?.idempotent !== undefined && config.idempotent !== false,
     hasBody: schema?.body !== undefined,
     hasQuery: schema?.querystring !== undefined,

@@ -142,6 +142,8 @@ export class KeyRateLimiter implements RateLimiter {
   #reject(plan: Plan, { id, waitMs: storedWaitMs }: NonNullable<Rejection>, tokens: number): ApiError {
     const { caller, rateClass } = plan;
     const { kind, holder, limit } = plan.names.get(id) as NamedLimit;
+    // The limits of a session are those of its user.
+    const owner = holder === 'API key' && caller.role !== undefined ? 'user' : holder;
     const waitMs = kind === 'concurrent' ? this.slotWaits({ id }).promise(this.now()) : storedWaitMs;
     const { organizationId, keyId } = caller;
     this.#rejected.inc({ class: rateClass, limit: kind, holder: holder === 'API key' ? 'key' : 'organization' });
@@ -151,12 +153,12 @@ export class KeyRateLimiter implements RateLimiter {
     const headers = rateLimitHeaders(planState(this.#deps.store, plan));
     const what = LIMIT_NAMES[kind];
     if (waitMs === Number.POSITIVE_INFINITY) {
-      const message = `This request needs about ${tokens} tokens, which is more than the limit of ${limit} ${what} of this ${holder}; waiting does not help. Shorten the input or lower the output limit.`;
+      const message = `This request needs about ${tokens} tokens, which is more than the limit of ${limit} ${what} of this ${owner}; waiting does not help. Shorten the input or lower the output limit.`;
       return rateLimitExceeded(message, HOPELESS_RETRY_SECONDS, { ...headers, 'x-should-retry': 'false' });
     }
     const seconds = Math.max(1, Math.ceil(waitMs / 1000));
     const scope = kind === 'tokens' ? '' : ` for ${CLASS_NAMES[rateClass]}`;
-    const message = `The limit of ${limit} ${what} of this ${holder}${scope} is reached. Retry in ${seconds} s.`;
+    const message = `The limit of ${limit} ${what} of this ${owner}${scope} is reached. Retry in ${seconds} s.`;
     return rateLimitExceeded(message, seconds, headers);
   }
 }

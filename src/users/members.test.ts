@@ -27,7 +27,7 @@ describe('members', () => {
     const { json: members } = await owner.send('GET', '/v1/admin/members');
     assert.deepEqual(members.data.map(({ role }: { role: string }) => role).toSorted(), ['developer', 'owner']);
     assert.equal((await owner.send('PATCH', `/v1/admin/members/${bob.id}`, { role: 'viewer' })).status, 200);
-    assertError(await bob.send('POST', '/v1/knowledge-bases', { name: 'x' }), 403, 'insufficient_role');
+    assertError(await bob.send('POST', '/v1/knowledge-bases', { name: 'x' }), 403, 'insufficient_scope');
     assert.equal((await owner.send('DELETE', `/v1/admin/members/${bob.id}`)).status, 200);
     assertError(await bob.send('GET', '/v1/files'), 401, 'invalid_session');
     const { rows } = await api.db.execute('select 1 from sessions where user_id = $1', [bob.id]);
@@ -60,11 +60,11 @@ describe('members', () => {
     const { json } = await owner.send('POST', '/v1/admin/invitations', { role: 'viewer' });
     const withdraw = `/v1/admin/invitations/${json.id}`;
     assert.equal((await owner.send('DELETE', withdraw)).status, 200);
-    assertError(await acceptInvitation(api, json.token), 400, 'invalid_invitation', 'token');
+    assertError(await acceptInvitation(api, json.token), 400, 'invalid_value', 'token');
     assertError(await owner.send('DELETE', withdraw), 404, 'invitation_not_found', 'invitation_id');
     const { json: late } = await owner.send('POST', '/v1/admin/invitations', { role: 'viewer' });
     await api.db.execute("update invitations set expires_at = now() - interval '1 second' where id = $1", [late.id]);
-    assertError(await acceptInvitation(api, late.token), 400, 'invalid_invitation', 'token');
+    assertError(await acceptInvitation(api, late.token), 400, 'invalid_value', 'token');
   });
 
   it('the last owner stays', async () => {

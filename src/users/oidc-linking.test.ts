@@ -137,7 +137,7 @@ describe('an account whose email the issuer has verified', () => {
     assertError(await stranger.send('GET', '/v1/session'), 401, 'invalid_session');
     const body = { token: link.token, new_password: 'a new password' };
     const reset = await test.api.send('POST', '/v1/session/password-reset', { key: null, body });
-    assertError(reset, 400, 'invalid_password_reset', 'token');
+    assertError(reset, 400, 'invalid_value', 'token');
     const actions = (await auditOf(stranger)).map(([action]) => action).slice(-3);
     assert.deepEqual(actions, ['user.password_changed', 'user.identity_unlinked', 'user.identity_linked']);
   });

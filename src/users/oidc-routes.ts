@@ -39,7 +39,7 @@ function startRoute(app: App, deps: OidcDeps & SessionDeps): void {
         body: StartOidcSignIn,
         response: { 200: OidcSignIn },
       },
-      config,
+      config: { ...config, sessionErrors: [401, 403, 429] },
     },
     async (request, reply) => {
       const { headers, method, body } = request;

@@ -233,7 +233,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       string
     >[]) {
       const answer = await api.send('POST', '/v1/session/oidc', { key: null, body: {}, headers });
-      assertError(answer, 403, 'cross_site_request');
+      assertError(answer, 403, 'insufficient_scope');
     }
   });
 

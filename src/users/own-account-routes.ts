@@ -8,7 +8,8 @@ import { BrowserSessionList, DeletedBrowserSession, DeletedIdentity, IdentityLis
 import { requireSession, type SessionDeps } from './sessions.ts';
 
 const tags = ['Console'];
-const config = { scope: 'public' } as const;
+const isRead = { scope: 'public', sessionErrors: [401] } as const;
+const isChange = { scope: 'public', sessionErrors: [401, 403] } as const;
 
 /** The sessions and identities of the signed-in user. */
 export function ownAccountRoutes(app: App, deps: SessionDeps): void {
@@ -27,7 +28,7 @@ function sessionListRoutes(app: App, deps: SessionDeps): void {
         querystring: ListQuery,
         response: { 200: BrowserSessionList },
       },
-      config,
+      config: isRead,
     },
     async (request) =>
       listOwnSessions(deps, await requireSession(deps, request.method, request.headers), request.query),
@@ -41,7 +42,7 @@ function sessionListRoutes(app: App, deps: SessionDeps): void {
         params: Type.Object({ session_id: Type.String() }),
         response: { 200: DeletedBrowserSession },
       },
-      config,
+      config: isChange,
     },
     async (request) =>
       endOwnSession(deps, await requireSession(deps, request.method, request.headers), request.params.session_id),
@@ -59,7 +60,7 @@ function identityRoutes(app: App, deps: SessionDeps): void {
         querystring: ListQuery,
         response: { 200: IdentityList },
       },
-      config,
+      config: isRead,
     },
     async (request) => listIdentities(deps, await requireSession(deps, request.method, request.headers), request.query),
   );
@@ -74,7 +75,7 @@ function identityRoutes(app: App, deps: SessionDeps): void {
         params: Type.Object({ identity_id: Type.String() }),
         response: { 200: DeletedIdentity },
       },
-      config,
+      config: isChange,
     },
     async (request) => {
       const session = await requireSession(deps, request.method, request.headers);

@@ -71,7 +71,7 @@ describe('the sessions of a user', () => {
       assertError(await api.send(method, path, { key: null, headers: SAME_ORIGIN }), 401, 'invalid_session');
       const foreign = { key: null, headers: { cookie, origin: 'https://evil.example' } };
       const answer = await api.send(method, path, foreign);
-      if (method === 'DELETE') assertError(answer, 403, 'cross_site_request');
+      if (method === 'DELETE') assertError(answer, 403, 'insufficient_scope');
       else assert.equal(answer.status, 200);
     }
   });

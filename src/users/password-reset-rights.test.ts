@@ -76,7 +76,7 @@ async function hasNewPassword({ id }: ConsoleUser): Promise<boolean> {
 
 /** Fails unless a link has no effect. */
 async function assertEnded(token: string, member: ConsoleUser): Promise<void> {
-  assertError(await redeem(token), 400, 'invalid_password_reset', 'token');
+  assertError(await redeem(token), 400, 'invalid_value', 'token');
   assert.ok(!(await hasNewPassword(member)), 'the link must not have set the password');
 }
 
@@ -127,7 +127,7 @@ describe('an open reset link', () => {
       const token = await link(member.id);
       assert.equal(asUser(test.api, await redeem(token)).id, member.id);
       assert.ok(await hasNewPassword(member));
-      assertError(await redeem(token), 400, 'invalid_password_reset', 'token');
+      assertError(await redeem(token), 400, 'invalid_value', 'token');
     });
   }
 });

@@ -88,7 +88,7 @@ async function isCreatorEntitled(sql: Sql, { createdBy, organizationId }: Passwo
   return isActive && key.scopes.includes('admin');
 }
 
-/** Takes a link and returns its user, locked. Throws 400 `invalid_password_reset`, also when its creator may not reset the user any more. */
+/** Takes a link and returns its user, locked. Throws 400 when it is not valid, or its creator may not reset the user any more. */
 async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promise<UserRow> {
   const reset = await takePasswordReset(sql, tokenHash, now);
   const user = reset === null ? null : await lockUser(sql, reset.userId);
@@ -98,7 +98,7 @@ async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promi
   return user;
 }
 
-/** Sets the password of a link, and ends all sessions of the user. Returns the token of a new session. Throws 400 `invalid_password_reset`. */
+/** Sets the password of a link, and ends all sessions of the user. Returns the token of a new session. Throws 400 when the link is not valid. */
 export async function redeemPasswordReset(
   deps: SessionDeps,
   client: ClientRequest,

@@ -82,7 +82,7 @@ function signInRoutes(app: App, deps: SessionDeps): void {
         body: SignIn,
         response: { 200: Session },
       },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [401, 403, 429] },
     },
     async (request, reply) => {
       requireSameOrigin(request.method, request.headers, { requireHeader: false });
@@ -96,7 +96,7 @@ function ownSessionRoutes(app: App, deps: SessionDeps): void {
     '/v1/session',
     {
       schema: { summary: 'Get the session of the cookie', tags, response: { 200: Session } },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [401] },
     },
     async (request) => viewSession(deps, await readSession(deps, request)),
   );
@@ -109,7 +109,7 @@ function ownSessionRoutes(app: App, deps: SessionDeps): void {
         body: SwitchOrganization,
         response: { 200: Session },
       },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [401, 403] },
     },
     async (request) => {
       await switchOrganization(deps, await readSession(deps, request), request.body.organization_id);
@@ -128,7 +128,7 @@ function ownSessionRoutes(app: App, deps: SessionDeps): void {
         }),
         response: { 200: DeletedSession },
       },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [401, 403] },
     },
     async (request, reply) => {
       const { everywhere = false, others = false } = request.query;
@@ -206,7 +206,7 @@ function accountRoutes(app: App, deps: SessionDeps): void {
         body: ChangePassword,
         response: { 200: Session },
       },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [401, 403, 429] },
     },
     async (request, reply) => {
       const session = await readSession(deps, request);
@@ -224,7 +224,7 @@ function accountRoutes(app: App, deps: SessionDeps): void {
         body: RedeemPasswordReset,
         response: { 200: Session },
       },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [403] },
     },
     async (request, reply) => {
       requireSameOrigin(request.method, request.headers, { requireHeader: false });
@@ -241,7 +241,7 @@ function accountRoutes(app: App, deps: SessionDeps): void {
         body: AcceptInvitation,
         response: { 200: Session },
       },
-      config: isPublic,
+      config: { ...isPublic, sessionErrors: [403, 429] },
     },
     async (request, reply) => {
       requireSameOrigin(request.method, request.headers, { requireHeader: false });

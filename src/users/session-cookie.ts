@@ -31,7 +31,7 @@ export function sessionCookie(token: string | null, headers: IncomingHttpHeaders
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Throws 403 `cross_site_request` for a request that changes something and that a page of another origin may have sent (CSRF). Browsers set
+ * Throws 403 `insufficient_scope` for a request that changes something and that a page of another origin may have sent (CSRF). Browsers set
  * both headers, and pages cannot change them; `requireHeader` rejects requests without them.
  */
 export function requireSameOrigin(method: string, headers: IncomingHttpHeaders, { requireHeader = true } = {}): void {

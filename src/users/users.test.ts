@@ -27,7 +27,7 @@ describe('sign-in', () => {
     const joined = await acceptInvitation(api, token, { email: 'Ada@Example.com', name: 'Ada' });
     assert.deepEqual(joined.json.user.email, 'ada@example.com');
     assert.equal(joined.json.organization.role, 'developer');
-    assertError(await acceptInvitation(api, token), 400, 'invalid_invitation', 'token');
+    assertError(await acceptInvitation(api, token), 400, 'invalid_value', 'token');
     const signIn = (body: object) => api.send('POST', '/v1/session', { key: null, body });
     assert.equal((await signIn({ email: 'ADA@example.com', password: PASSWORD })).status, 200);
     assertError(await signIn({ email: 'ada@example.com', password: 'wrong' }), 401, 'invalid_credentials');
@@ -71,10 +71,10 @@ describe('sign-in', () => {
         { email: `not-${email}`, password: PASSWORD },
       ]) {
         const answer = await acceptInvitation(api, token, account);
-        assertError(answer, 400, 'invalid_invitation', 'token');
+        assertError(answer, 400, 'invalid_value', 'token');
         bodies.push(answer.text);
         const client = { address: '127.0.0.1', requestId: 'req_0', userAgent: null };
-        await assert.rejects(redeem(deps, client, { token, ...account }), { code: 'invalid_invitation' });
+        await assert.rejects(redeem(deps, client, { token, ...account }), { code: 'invalid_value', param: 'token' });
       }
       assert.equal(new Set(bodies).size, 1);
     }
@@ -130,7 +130,7 @@ describe('sign-in', () => {
       { origin: `http://${host}`, 'sec-fetch-site': 'cross-site' },
     ];
     for (const headers of foreign) {
-      assertError(await send(headers), 403, 'cross_site_request');
+      assertError(await send(headers), 403, 'insufficient_scope');
       for (const [method, path] of [
         ['POST', '/v1/knowledge-bases'],
         ['POST', '/v1/session/password'],
@@ -140,7 +140,7 @@ describe('sign-in', () => {
       ] as const) {
         const body = { name: 'a', organization_id: 'o', current_password: 'x', new_password: 'a new password' };
         const answer = await api.send(method, path, { key: null, headers: { cookie, ...headers }, body });
-        assertError(answer, 403, 'cross_site_request');
+        assertError(answer, 403, 'insufficient_scope');
       }
     }
     const body = { email: 'a@b.c', password: 'x' };
@@ -149,7 +149,7 @@ describe('sign-in', () => {
       body,
       headers: { 'sec-fetch-site': 'cross-site' },
     });
-    assertError(signIn, 403, 'cross_site_request');
+    assertError(signIn, 403, 'insufficient_scope');
     assert.equal((await send({}, 'GET')).status, 200);
     assert.equal((await send({ origin: `http://${host}` })).status, 200);
   });
@@ -259,7 +259,7 @@ describe('roles', () => {
       ['POST', '/v1/chat/completions'],
       ['DELETE', '/v1/files/file-0'],
     ] as const) {
-      assertError(await viewer.send(method, path, method === 'POST' ? {} : undefined), 403, 'insufficient_role');
+      assertError(await viewer.send(method, path, method === 'POST' ? {} : undefined), 403, 'insufficient_scope');
     }
     assertError(await viewer.send('GET', '/v1/admin/keys'), 403, 'insufficient_scope');
   });
@@ -324,7 +324,7 @@ describe('a deleted organization', () => {
     const id = await makeOrganization(api, 'gone');
     assert.equal((await api.send('DELETE', `/v1/admin/organizations/${id}`)).status, 200);
     assertError(await owner.send('GET', '/v1/files'), 401, 'invalid_session');
-    assertError(await acceptInvitation(api, token), 400, 'invalid_invitation', 'token');
+    assertError(await acceptInvitation(api, token), 400, 'invalid_value', 'token');
     const answer = await operator.send('PATCH', '/v1/session', { organization_id: id });
     assertError(answer, 404, 'organization_not_found', 'organization_id');
   });

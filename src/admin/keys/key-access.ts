@@ -7,7 +7,7 @@ import { isId } from '../../lib/ids.ts';
 import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
 
 /** Who manages keys: the operator and keys with the scope `admin` without bounds, keys and users with the scope `keys` within their own rights. */
-export type Manager = { isAdmin: true } | { isAdmin: false; own: ManagerRights };
+export type Manager = { name: string } & ({ isAdmin: true } | { isAdmin: false; own: ManagerRights });
 
 /** What a manager may pass on. */
 export type ManagerRights = Pick<ApiKeyRow, 'scopes' | 'models' | 'limits' | 'budget' | 'expiresAt'>;
@@ -16,12 +16,13 @@ const UNRESTRICTED = { models: null, limits: null, budget: null, expiresAt: null
 
 /** The manager behind a request. The rights of its key are read again: they may have been reduced a moment ago. */
 export async function loadManager(sql: Sql, caller: Caller): Promise<Manager> {
-  if (caller.scopes.has('admin')) return { isAdmin: true };
+  if (caller.scopes.has('admin')) return { isAdmin: true, name: 'The operator' };
   // The rights of a user were read for this request.
-  if (caller.role !== undefined) return { isAdmin: false, own: { ...UNRESTRICTED, scopes: [...caller.scopes] } };
+  if (caller.role !== undefined)
+    return { isAdmin: false, own: { ...UNRESTRICTED, scopes: [...caller.scopes] }, name: 'Your role' };
   const own = await selectApiKey(sql, caller.keyId);
   if (own === null || own.revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
-  return { isAdmin: false, own };
+  return { isAdmin: false, own, name: 'The calling key' };
 }
 
 /** Whether a caller may know of an organization: its own, or any with the scope `admin`. */
@@ -58,7 +59,7 @@ export function requireNoNewAdmin(caller: Caller, scopes: readonly string[], bef
 export function requireGrantable(deps: Pick<Deps, 'config'>, manager: Manager, wanted: KeyRights): void {
   if (manager.isAdmin) return;
   const excess = findExcessRight(wanted, manager.own, deps.config.rateLimits);
-  if (excess !== null) throw insufficientScope(describeExcess(excess), excess.param);
+  if (excess !== null) throw insufficientScope(describeExcess(manager, excess), excess.param);
 }
 
 /** Throws 403 `insufficient_scope` when a manager without `admin` would change or take over a key with more rights than its own. */
@@ -66,14 +67,14 @@ export function requireLesserKey(deps: Pick<Deps, 'config'>, manager: Manager, r
   if (manager.isAdmin) return;
   const excess = findExcessRight(row, manager.own, deps.config.rateLimits);
   if (excess !== null)
-    throw insufficientScope(`The key '${row.id}' has more rights. ${describeExcess(excess)}`, 'key_id');
+    throw insufficientScope(`The key '${row.id}' has more rights. ${describeExcess(manager, excess)}`, 'key_id');
 }
 
 /** Like `requireLesserKey` for a revocation, which takes no rights: only the scopes are compared. */
 export function requireRevocable(manager: Manager, row: ApiKeyRow): void {
   const excess = manager.isAdmin ? null : findExcessScope(row.scopes, manager.own.scopes);
   if (excess !== null)
-    throw insufficientScope(`The key '${row.id}' has more rights. ${describeExcess(excess)}`, 'key_id');
+    throw insufficientScope(`The key '${row.id}' has more rights. ${describeExcess(manager, excess)}`, 'key_id');
 }
 
-const describeExcess = ({ predicate }: ExcessRight): string => `The calling key ${predicate}.`;
+const describeExcess = ({ name }: Manager, { predicate }: ExcessRight): string => `${name} ${predicate}.`;
