@@ -25,7 +25,8 @@ const FROM_START = -1;
 /** Routes of `/v1/responses`. */
 export function responseRoutes(app: App, deps: BackgroundDeps): void {
   creationRoute(app, deps);
-  storedResponseRoutes(app, deps);
+  readingRoutes(app, deps);
+  endingRoutes(app, deps);
 }
 
 function creationRoute(app: App, deps: BackgroundDeps): void {
@@ -65,7 +66,7 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
   );
 }
 
-function storedResponseRoutes(app: App, deps: BackgroundDeps): void {
+function readingRoutes(app: App, deps: BackgroundDeps): void {
   app.get(
     '/v1/responses/:response_id',
     {
@@ -106,6 +107,9 @@ function storedResponseRoutes(app: App, deps: BackgroundDeps): void {
     },
     async (request) => listInputItems(deps, toCall(request), request.params.response_id, request.query),
   );
+}
+
+function endingRoutes(app: App, deps: BackgroundDeps): void {
   app.post(
     '/v1/responses/:response_id/cancel',
     {
