@@ -16,7 +16,6 @@ import { runPeriodically } from '../lib/run-periodically.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import { retryThroughOutage, StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
-import type { LimitStore } from '../limits/limit-store.ts';
 import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { SharedLimitStore } from '../limits/shared-store.ts';
 import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../memory-budget.ts';
@@ -41,7 +40,6 @@ export interface Booted {
   /** Makes this process read a key, or the keys of an organization, again. */
   evictKeys(id: string): void;
   limiter: KeyRateLimiter;
-  limitStore: LimitStore;
   promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
   /** Null unless traces and metrics are exported. */
@@ -91,8 +89,7 @@ export async function boot(
   collectDefaultMetrics({ register: metrics });
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, models, logger }, lifecycle);
-  const limitStore = await openLimitStore({ db, metrics, logger }, lifecycle);
-  const limiter = new KeyRateLimiter({ store: limitStore, defaults: config.rateLimits, models, metrics, logger });
+  const limiter = await openLimiter({ db, config, models, metrics, logger }, lifecycle);
   const telemetry = await openTelemetry(config, { metrics, logger }, lifecycle);
   const scoreTexts = policyScorer(models);
   const deps: Deps = {
@@ -118,7 +115,7 @@ export async function boot(
     authenticator.evict(id);
     billing.evictLimits(id);
   };
-  return { deps, authenticator, evictKeys, limiter, limitStore, promptCache, bindings, telemetry };
+  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry };
 }
 
 /** An outage of a store is not fixed by a restart of this process, so it waits, without a limit. */
@@ -198,15 +195,16 @@ async function openAuthenticator(db: Database, logger: Logger, lifecycle: Proces
 }
 
 /** Limits are shared where several processes can serve one database. */
-function openLimitStore(
-  { db, metrics, logger }: Pick<Deps, 'db' | 'metrics' | 'logger'>,
+async function openLimiter(
+  { db, config, models, metrics, logger }: Pick<Deps, 'db' | 'config' | 'models' | 'metrics' | 'logger'>,
   lifecycle: ProcessLifecycle,
-): Promise<LimitStore> {
-  return lifecycle.start(
+): Promise<KeyRateLimiter> {
+  const store = await lifecycle.start(
     'rate limits',
-    (): LimitStore => (db.isExclusive ? new MemoryLimitStore() : new SharedLimitStore({ db, logger, metrics })),
+    () => (db.isExclusive ? new MemoryLimitStore() : new SharedLimitStore({ db, logger, metrics })),
     (started) => started.close(),
   );
+  return new KeyRateLimiter({ store, defaults: config.rateLimits, models, metrics, logger });
 }
 
 function requireMemory({ memory }: Config, logger: Logger): void {

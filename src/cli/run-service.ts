@@ -145,14 +145,14 @@ async function startService(starting: StartingService): Promise<Booted> {
     () => watchEngines(deps),
     (checks) => checks.stop(),
   );
-  const { limiter, limitStore, promptCache, telemetry } = started;
+  const { limiter, promptCache, telemetry } = started;
   const authenticateKey = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull?.status ?? null;
   const served = {
     ...deps,
     authenticateKey,
     limiter,
-    limitStore,
+    limitStore: limiter.deps.store,
     promptCache,
     bindings,
     evictKeys,
