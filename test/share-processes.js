@@ -8,7 +8,7 @@ const GROUPS = 8;
 
 /** What a test file needs a process of its own for: helpers with a service or a database, and state of the whole process. */
 const OWN_PROCESS = [
-  /spawned-service|useEmbeddedDatabases|\/backends\.ts/,
+  /spawned-service|useEmbeddedDatabases|\/backends\.ts|browser-globals/,
   /\bprocess\./,
   /\bglobalThis\b/,
   /mock\.module|node:child_process|node:worker_threads|node:v8|-process\.ts'/,

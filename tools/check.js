@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const STEPS = {
   types: ['node_modules/typescript/bin/tsc', '--noEmit'],
   'console types': ['console/node_modules/typescript/bin/tsc', '-p', 'console'],
+  'console tests': ['console/node_modules/typescript/bin/tsc', '-p', 'console/test'],
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   architecture: ['--test', 'test/architecture.test.ts'],
   'generated files': ['tools/generate.ts', '--check'],

@@ -7,75 +7,9 @@ import { Page } from '../components/page.tsx';
 import { ResourceTable } from '../components/resource-table.tsx';
 import { SearchField } from '../components/search-field.tsx';
 import { fill, useMessages } from '../messages/index.tsx';
+import { ACTIONS, type AuditFilter, toAuditQuery } from './audit-filter.ts';
 
-type AuditQuery = NonNullable<paths['/v1/admin/audit']['get']['parameters']['query']>;
 type AuditEvent = paths['/v1/admin/audit']['get']['responses'][200]['content']['application/json']['data'][number];
-type Action = NonNullable<AuditQuery['action']>;
-
-/** The filter, as it stands in the address. `from` and `to` are days of the browser's time zone. */
-export interface AuditFilter {
-  action?: string;
-  actor?: string;
-  resource?: string;
-  from?: string;
-  to?: string;
-}
-
-/** Actions that the filter offers: all of the API, by their type. */
-const ACTIONS = Object.keys({
-  'organization.created': true,
-  'organization.updated': true,
-  'organization.deleted': true,
-  'api_key.created': true,
-  'api_key.updated': true,
-  'api_key.rotated': true,
-  'api_key.revoked': true,
-  'credit.set': true,
-  'credit.adjusted': true,
-  'guardrail_policy.created': true,
-  'guardrail_policy.updated': true,
-  'guardrail_policy.deleted': true,
-  'knowledge_base.created': true,
-  'knowledge_base.updated': true,
-  'knowledge_base.deleted': true,
-  'data_source.created': true,
-  'data_source.updated': true,
-  'data_source.deleted': true,
-  'model_binding.updated': true,
-  'model.loaded': true,
-  'model.unloaded': true,
-  'model_file.deleted': true,
-  'model_pull.started': true,
-  'invitation.created': true,
-  'invitation.deleted': true,
-  'member.added': true,
-  'member.updated': true,
-  'member.removed': true,
-  'user.password_changed': true,
-  'user.password_reset_created': true,
-  'user.identity_linked': true,
-  'user.identity_unlinked': true,
-  'user.made_operator': true,
-} satisfies Record<Action, true>);
-
-const DAY_MS = 86_400_000;
-
-/** Unix seconds of the start of a local day, `2026-01-31`, plus whole days; undefined for other texts. */
-function startOfDay(day: string | undefined, plusDays: number): number | undefined {
-  const time = Date.parse(`${day}T00:00:00`);
-  return Number.isNaN(time) ? undefined : Math.floor((time + plusDays * DAY_MS) / 1000);
-}
-
-function toQuery({ action, actor, resource, from, to }: AuditFilter): AuditQuery {
-  const [start, end] = [startOfDay(from, 0), startOfDay(to, 1)];
-  return {
-    ...(action !== undefined && { action: action as Action }),
-    ...(actor !== undefined && { actor }),
-    ...(resource !== undefined && { resource_id: resource }),
-    ...(start !== undefined && { start_time: start }),
-    ...(end !== undefined && { end_time: end }),
-  };
-}
 
 /** The audit log of the instance, newest first. */
 export function AuditPage() {
@@ -93,7 +27,7 @@ export function AuditPage() {
         label={audit.title}
         queryKey={['audit', filter]}
         fetchPage={(after) => {
-          const query = { after, limit: 50, order: 'desc' as const, ...toQuery(filter) };
+          const query = { after, limit: 50, order: 'desc' as const, ...toAuditQuery(filter) };
           return body(api.GET('/v1/admin/audit', { params: { query } }));
         }}
         rowKey={(event) => event.id}

@@ -2,8 +2,7 @@ import { Alert, Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
-import { sessionQuery } from '../api/session.ts';
+import { acceptInvitation } from '../api/session.ts';
 import { takeToken } from '../api/take-token.ts';
 import { PasswordField, TextField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
@@ -22,12 +21,8 @@ export function JoinPage() {
   const set = (field: keyof typeof fields) => (event: React.ChangeEvent<HTMLInputElement>) =>
     setFields({ ...fields, [field]: event.currentTarget.value });
   const mutation = useMutation({
-    mutationFn: () => body(api.POST('/v1/invitations/accept', { body: { token: token ?? '', ...fields } })),
-    onSuccess: async (session) => {
-      queryClient.clear();
-      queryClient.setQueryData(sessionQuery.queryKey, session);
-      await navigate({ to: '/' });
-    },
+    mutationFn: () => acceptInvitation(queryClient, { token: token ?? '', ...fields }),
+    onSuccess: () => navigate({ to: '/' }),
   });
   return (
     <EntryForm title={join.title} mutation={mutation}>

@@ -42,14 +42,18 @@ export function findDuplicate(groups: readonly FilterGroup[]): FilterLine | unde
 
 function toGroup(lines: FilterGroup): Filters {
   const filters: Filters = {};
-  const metadata: Record<string, Record<string, unknown>> = {};
+  // A map, because `__proto__` is no usual key of an object.
+  const metadata = new Map<string, Record<string, unknown>>();
   for (const { field, operator, value } of lines) {
     const text = value.trim();
     if (field === '' || text === '') continue;
     if (isDocumentField(field)) filters[field] = text;
-    else metadata[field] = { ...metadata[field], [operator]: operator === '$in' ? parseList(text) : parseValue(text) };
+    else {
+      const value = operator === '$in' ? parseList(text) : parseValue(text);
+      metadata.set(field, { ...metadata.get(field), [operator]: value });
+    }
   }
-  return Object.keys(metadata).length === 0 ? filters : { ...filters, metadata };
+  return metadata.size === 0 ? filters : { ...filters, metadata: Object.fromEntries(metadata) };
 }
 
 const parseList = (text: string) => text.split(',').map((each) => parseValue(each.trim()));

@@ -2,8 +2,7 @@ import { Alert, Button, Checkbox, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
-import { sessionQuery } from '../api/session.ts';
+import { resetPassword } from '../api/session.ts';
 import { takeToken } from '../api/take-token.ts';
 import { PasswordField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
@@ -22,15 +21,13 @@ export function ResetPage() {
   const [removesIdentities, setRemovesIdentities] = useState(false);
   const provider = useProvider();
   const mutation = useMutation({
-    mutationFn: () => {
-      const reset = { token: token ?? '', new_password: password, remove_identities: removesIdentities };
-      return body(api.POST('/v1/session/password-reset', { body: reset }));
-    },
-    onSuccess: async (session) => {
-      queryClient.clear();
-      queryClient.setQueryData(sessionQuery.queryKey, session);
-      await navigate({ to: '/' });
-    },
+    mutationFn: () =>
+      resetPassword(queryClient, {
+        token: token ?? '',
+        new_password: password,
+        remove_identities: removesIdentities,
+      }),
+    onSuccess: () => navigate({ to: '/' }),
   });
   return (
     <EntryForm title={settings.resetTitle} mutation={mutation}>

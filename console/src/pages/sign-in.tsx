@@ -4,7 +4,7 @@ import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
-import { sessionQuery } from '../api/session.ts';
+import { signIn as signInWithPassword } from '../api/session.ts';
 import { PasswordField, TextField } from '../components/fields.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { type FormMutation, ValidatedForm } from '../components/validated-form.tsx';
@@ -28,11 +28,8 @@ export function SignInPage() {
     document.title = `${signIn.title} · Quire`;
   }, [signIn.title]);
   const mutation = useMutation({
-    mutationFn: () => body(api.POST('/v1/session', { body: { email, password } })),
-    onSuccess: async (session) => {
-      queryClient.setQueryData(sessionQuery.queryKey, session);
-      router.history.push(ownPath(from));
-    },
+    mutationFn: () => signInWithPassword(queryClient, { email, password }),
+    onSuccess: () => router.history.push(ownPath(from)),
   });
   return (
     <EntryForm title={signIn.title} mutation={mutation}>

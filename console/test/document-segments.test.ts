@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { joinChunks } from '../../console/src/pages/document-segments.ts';
+import { joinChunks } from '../src/pages/document-segments.ts';
 
 const TEXT = 'One long tone means fog. Two tones mean a swell. Three tones mean a storm.';
 const chunk = (start: number, end: number) => ({ text: TEXT.slice(start, end), start_index: start, end_index: end });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checkUpload } from '../../console/src/api/check-upload.ts';
-import { type FileDocument, type FileJob, toFileProcessing } from '../../console/src/api/file-processing.ts';
+import { checkUpload } from '../src/api/check-upload.ts';
+import { type FileDocument, type FileJob, toFileProcessing } from '../src/api/file-processing.ts';
 
 const LIMITS = { max_bytes: 100, extensions: { batch: ['.jsonl'], 'knowledge-base': ['.md', '.pdf'] } };
 

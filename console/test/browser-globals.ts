@@ -1,0 +1,22 @@
+/** What the modules of the console need of a browser while they are imported: import this file first, without names. */
+const address = 'http://console.test';
+
+type Fetch = typeof globalThis.fetch;
+
+const unexpected: Fetch = async (input) => {
+  throw new Error(`a request that no test expects: ${input instanceof Request ? input.url : input}`);
+};
+let current: Fetch = unexpected;
+
+Object.assign(globalThis, {
+  location: { origin: address, href: `${address}/` },
+  requestAnimationFrame: (show: () => void) => setTimeout(show, 1),
+  cancelAnimationFrame: (frame: NodeJS.Timeout) => clearTimeout(frame),
+  // The client of the API keeps the `fetch` that it finds when it is created.
+  fetch: ((input, init) => current(input, init)) satisfies Fetch,
+});
+
+/** Sets the function that answers requests; null: none is expected. */
+export function setFetch(fetch: Fetch | null): void {
+  current = fetch ?? unexpected;
+}
