@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Registry } from 'prom-client';
 import { createLogger } from '../lib/logger.ts';
 import { SharedLimitStore } from './shared-store.ts';
-import { SlotShare } from './shares.ts';
+import { BucketShare, SlotShare } from './shares.ts';
 
 const SLOTS = { id: 'a', limit: 64 };
 const MINUTE_MS = 60_000;
@@ -35,6 +35,40 @@ describe('a share of slots', () => {
     assert.deepEqual([share.isIdle(999), share.isIdle(1_000)], [false, true]);
     share.used = 2;
     assert.deepEqual([share.isIdle(5_000), share.isIdle(5_001)], [false, true]);
+  });
+});
+
+describe('a share of a bucket', () => {
+  it('asks for what requests need, without those that no bucket of this size can serve', () => {
+    const share = new BucketShare({ id: 'a', limit: 60 });
+    const ask = { id: 'a', per_minute: 60, returned: 0 };
+    assert.deepEqual(share.ask([61, 2, 3]), { ...ask, least: 2, most: 6 }, 'and the refill of a second');
+    assert.deepEqual(share.ask([61]), { ...ask, least: 0, most: 1 });
+    assert.deepEqual(share.ask([60, 60]), { ...ask, least: 60, most: 60 }, 'never more than the bucket');
+  });
+
+  it('keeps units that were used during a failed exchange, and owes those that it does not hold', () => {
+    const share = new BucketShare({ id: 'a', limit: 60 });
+    share.granted(10, 0, 0);
+    share.ask([1]);
+    share.use(4);
+    share.failed(0);
+    assert.equal(share.credit, 6);
+    share.ask([1]);
+    share.use(9);
+    share.failed(0);
+    assert.deepEqual([share.credit, share.state(0).remaining], [0, 57], '3 units are charged offline');
+  });
+
+  it('a share of all slots answers alone while it is current', () => {
+    const share = new SlotShare({ id: 'a', limit: 2 });
+    share.granted(2, 2, 0);
+    share.used = 2;
+    assert.deepEqual([share.isFree(999), share.isFree(1_000)], [false, undefined]);
+    const part = new SlotShare({ id: 'b', limit: 64 });
+    part.granted(2, 2, 0);
+    part.used = 2;
+    assert.equal(part.isFree(0), undefined, 'the database may have more');
   });
 });
 

@@ -19,6 +19,10 @@ describe('Idempotency-Key', () => {
         made += 1;
         return { id: `thing_${made}`, name: request.body.name };
       });
+      for (const method of ['POST', 'PUT'] as const) {
+        const config = { idempotent: true } as const;
+        app.route({ method, url: '/v1/things/other', schema: { body }, config, handler: async () => ({ method }) });
+      }
     },
   });
   const make = (name: string, idempotencyKey: string, key = api.key) =>
@@ -42,6 +46,18 @@ describe('Idempotency-Key', () => {
     const retried = await make('broken', 'k4');
     assertError(retried, 500, 'server_error');
     assert.equal(retried.headers.get('idempotent-replayed'), null);
+  });
+
+  it('409 for the same body and key at another path, query or method', async () => {
+    await make('a', 'k0');
+    const headers = { 'idempotency-key': 'k0' };
+    const send = (method: string, path: string) => api.send(method, path, { body: { name: 'a' }, headers });
+    for (const path of ['/v1/things/other', '/v1/things?name=a']) {
+      assertError(await send('POST', path), 409, 'idempotency_conflict');
+    }
+    headers['idempotency-key'] = 'k00';
+    assert.equal((await send('POST', '/v1/things/other')).status, 200);
+    assertError(await send('PUT', '/v1/things/other'), 409, 'idempotency_conflict');
   });
 
   it('409 for another body under the same key, and while the first still runs', async () => {
