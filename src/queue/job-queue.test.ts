@@ -8,7 +8,7 @@ import { JobQueue } from './job-queue.ts';
 
 const defineKind = (
   name: string,
-  wanted: Partial<Pick<JobKind<object>, 'concurrency' | 'perGroup' | 'retries'>> = {},
+  wanted: Partial<Pick<JobKind<object>, 'concurrency' | 'perGroup' | 'retries' | 'retrySeconds'>> = {},
 ) => defineJob<{ n: number }>({ name, concurrency: 1, retries: 2, retrySeconds: 0, ...wanted });
 
 const KINDS = {
@@ -20,6 +20,7 @@ const KINDS = {
   stopped: defineKind('stopped'),
   lost: defineKind('lost'),
   'taken-over': defineKind('taken-over'),
+  'killed-often': defineKind('killed-often', { concurrency: 2, retries: 100, retrySeconds: 2 }),
   'at-once': defineKind('at-once', { concurrency: 2 }),
   grouped: defineKind('grouped', { concurrency: 3, perGroup: 1 }),
 };
@@ -176,6 +177,35 @@ describe('JobQueue', () => {
     mock.restoreAll();
     const { rows } = await db.execute("select state from pgboss.job where name = 'lost'");
     assert.deepEqual(rows, [{ state: 'active' }]);
+  });
+
+  it('runs a job at once whose process was killed or stopped, after many runs too; the backoff of failures stays', async () => {
+    const kind = KINDS['killed-often'];
+    for (const key of ['killed', 'failed'])
+      await db.sql.transaction((sql) => queue.enqueue(sql, kind, { n: key === 'killed' ? 1 : 2 }, { key }));
+    // The ninth run of the first job ended with its process a minute ago; that of the second one failed.
+    await db.execute(`
+      update pgboss.job set state = 'active', retry_count = 9, started_on = now(), heartbeat_on = now() - interval '1 minute'
+      where name = 'killed-often' and singleton_key = 'killed'`);
+    await db.execute(`
+      update pgboss.job set state = 'retry', retry_count = 9, start_after = now() + interval '5 minutes', output = '{"reason": "no"}'
+      where name = 'killed-often' and singleton_key = 'failed'`);
+    const ran: number[] = [];
+    const { done, call } = counted(1);
+    queue.work(kind, async ({ n }, signal) => {
+      ran.push(n);
+      call();
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    await done;
+    await queue.stop();
+    const { rows } = await db.execute(`
+      select data->>'n' as n, state, start_after <= now() as is_due from pgboss.job where name = 'killed-often' order by 1`);
+    assert.deepEqual(ran, [1]);
+    assert.deepEqual(rows, [
+      { n: '1', state: 'retry', is_due: true },
+      { n: '2', state: 'retry', is_due: false },
+    ]);
   });
 
   it('neither completes nor fails a job that another process has taken over', async () => {

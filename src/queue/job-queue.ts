@@ -10,6 +10,7 @@ import type { Database, Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
+import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
 import { AsyncEvent } from './async-event.ts';
 import type { JobConstraints, JobKind } from './define-job.ts';
 import { JobLease } from './job-lease.ts';
@@ -18,9 +19,13 @@ import { RunningJobs } from './running-jobs.ts';
 /** A job without a heartbeat for this long is run by another process. */
 const HEARTBEAT_SECONDS = 30;
 /** How often each process searches for jobs without a heartbeat. */
-const SUPERVISE_SECONDS = 10;
+const SUPERVISE_SECONDS = 6;
 /** Minimum time between two searches of all processes; shorter than the interval above, or every other one would be skipped. */
-const MIN_SUPERVISE_SECONDS = 5;
+const MIN_SUPERVISE_SECONDS = 3;
+/** How often each process looks for jobs that lost their process and wait for the backoff of their retries. */
+const RELEASE_MS = 3_000;
+/** What pg-boss stores with a job whose heartbeat has expired. */
+const LOST_HEARTBEAT = 'job heartbeat timeout';
 /** How often an idle process polls. New jobs come with a notification; retries, jobs of killed processes and lost notifications do not. */
 const POLL_MS = 2_000;
 /** A job that runs longer than this is considered stuck, even with heartbeats. */
@@ -48,6 +53,7 @@ export class JobQueue {
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
   readonly #unlisten: () => void;
+  readonly #releasing: PeriodicTask;
 
   private constructor(boss: PgBoss, db: Pick<Database, 'listen' | 'sql'>, logger: Logger) {
     this.#boss = boss;
@@ -57,6 +63,7 @@ export class JobQueue {
       onNotification: (kind) => this.#events.get(kind)?.wake(),
       onGap: () => this.#wakeAll(),
     });
+    this.#releasing = runPeriodically(RELEASE_MS, 'release lost jobs', () => this.#releaseLost(), logger);
   }
 
   /** Opens the queue and creates its tables. `define` the kinds of jobs before the first is enqueued. */
@@ -109,8 +116,22 @@ export class JobQueue {
     this.#stopping.abort();
     this.#unlisten();
     this.#wakeAll();
-    await Promise.all(this.#loops);
+    await Promise.all([...this.#loops, this.#releasing.stop()]);
     await this.#boss.stop({ graceful: false, close: false });
+  }
+
+  /**
+   * Starts jobs at once whose process was killed. pg-boss counts that as a failure of the job: after a few kills its backoff would be
+   * minutes.
+   */
+  async #releaseLost(): Promise<void> {
+    const kinds = [...this.#events.keys()];
+    if (kinds.length === 0) return;
+    const released = await this.#sql.execute(tag`
+      update pgboss.job set start_after = now()
+      where name in ${kinds} and state = 'retry' and start_after > now() and output #>> '{value,message}' = ${LOST_HEARTBEAT}
+      returning name`);
+    for (const { name } of (released as unknown as { rows: { name: string }[] }).rows) this.#events.get(name)?.wake();
   }
 
   #wakeAll(): void {
@@ -160,9 +181,14 @@ export class JobQueue {
   async #fail(kind: JobKind<object>, job: Run<object>, error: unknown): Promise<boolean> {
     const reason = describeError(error);
     try {
-      const isOurs = await this.#whileHeld(kind, job, (options) =>
-        this.#boss.fail(kind.name, job.id, { reason }, options),
-      );
+      const isOurs = await this.#whileHeld(kind, job, async (options, sql) => {
+        await this.#boss.fail(kind.name, job.id, { reason }, options);
+        // A stopping process is no failure of the job: its backoff does not apply.
+        if (this.#stopping.signal.aborted)
+          await sql.execute(
+            tag`update pgboss.job set start_after = now() where name = ${kind.name} and id = ${job.id}`,
+          );
+      });
       if (isOurs && !this.#stopping.signal.aborted) {
         this.#logger.error({ queue: kind.name, job: job.data, error: reason }, 'job failed');
       }
@@ -181,7 +207,7 @@ export class JobQueue {
   #whileHeld(
     kind: JobKind<object>,
     job: Run<object>,
-    update: (options: ConnectionOptions) => Promise<unknown>,
+    update: (options: ConnectionOptions, sql: Sql) => Promise<unknown>,
   ): Promise<boolean> {
     return this.#sql.transaction(async (sql) => {
       const held = await sql.execute(tag`
@@ -189,7 +215,7 @@ export class JobQueue {
         where name = ${kind.name} and id = ${job.id} and state = 'active' and retry_count = ${job.retryCount}
         for update`);
       if ((held as unknown as { rows: unknown[] }).rows.length === 0) return false;
-      await update({ db: fromDrizzle(sql as DrizzleTransactionLike, tag) });
+      await update({ db: fromDrizzle(sql as DrizzleTransactionLike, tag) }, sql);
       return true;
     });
   }

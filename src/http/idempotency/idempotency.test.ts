@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { assertError, useApi } from '../../../test/harness.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { invalidValue } from '../../errors.ts';
 import { KEY_LIFETIME_MS, pruneIdempotencyKeys } from './idempotency.ts';
-import { claimKey, releaseKey, storeResponse } from './store.ts';
+import { claimKey, releaseKey, renewKey, storeResponse } from './store.ts';
 
 describe('Idempotency-Key', () => {
   let made = 0;
@@ -103,22 +104,55 @@ describe('Idempotency-Key', () => {
     assert.notEqual((await make('a', 'k8')).json.id, first.json.id);
   });
 
-  it('can be used again after its first use was lost in a crash; one that was only slow changes nothing then', async () => {
-    const at = (minutes: number) => ({
-      organizationId: 'org_lost',
-      key: 'k',
-      fingerprint: 'f',
-      claimedAt: new Date(1_800_000_000_000 + minutes * 60_000),
+  it('can be used again when its lease has expired; one that was only slow changes nothing then', async () => {
+    const use = (fingerprint: string) => ({
+      ...{ organizationId: 'org_lost', key: 'k', fingerprint },
+      claimedAt: new Date(1_800_000_000_000 + Number.parseInt(fingerprint, 36)),
     });
     const { sql } = api.db;
-    assert.equal(await claimKey(sql, at(0)), null);
-    assert.equal((await claimKey(sql, at(9)))?.status, null);
-    assert.equal(await claimKey(sql, at(11)), null);
-    await storeResponse(sql, at(0), 200, 'slow');
-    await releaseKey(sql, at(0));
-    assert.equal((await claimKey(sql, at(12)))?.status, null);
-    await storeResponse(sql, at(11), 200, 'second');
-    assert.equal((await claimKey(sql, at(12)))?.body, 'second');
+    const age = (seconds: number) =>
+      api.db.execute(
+        `update idempotency_keys set renewed_at = now() - ${seconds} * interval '1 second' where organization_id = 'org_lost'`,
+      );
+    assert.equal(await claimKey(sql, use('a')), null);
+    await age(25);
+    assert.equal((await claimKey(sql, use('b')))?.status, null);
+    await renewKey(sql, use('b'));
+    await age(31);
+    await renewKey(sql, use('a'));
+    assert.equal((await claimKey(sql, use('b')))?.fingerprint, 'a');
+    await age(31);
+    assert.equal(await claimKey(sql, use('b')), null);
+    assert.equal((await claimKey(sql, use('c')))?.fingerprint, 'b');
+    await storeResponse(sql, use('a'), 200, 'slow');
+    await releaseKey(sql, use('a'));
+    assert.equal((await claimKey(sql, use('c')))?.status, null);
+    await storeResponse(sql, use('b'), 200, 'second');
+    await age(3600);
+    assert.equal((await claimKey(sql, use('c')))?.body, 'second');
+  });
+
+  it('is renewed while its first request runs, and no longer', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    const renewedAt = async () => {
+      const { rows } = await api.db.execute("select renewed_at::text as at from idempotency_keys where key = 'k10'");
+      return (rows as { at: string }[])[0]?.at;
+    };
+    const first = make('a', 'k10');
+    await until(async () => (await renewedAt()) !== undefined);
+    const claimedAt = await renewedAt();
+    await until(async () => {
+      t.mock.timers.tick(10_000);
+      return (await renewedAt()) !== claimedAt;
+    });
+    resolve();
+    assert.equal((await first).status, 200);
+    const last = await renewedAt();
+    t.mock.timers.tick(60_000);
+    await make('a', 'k10');
+    assert.equal(await renewedAt(), last);
   });
 
   it('is ignored by inference routes', async () => {

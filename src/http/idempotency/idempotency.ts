@@ -2,13 +2,24 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { idempotencyConflict, invalidValue } from '../../errors.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
 import type { App } from '../app.ts';
-import { claimKey, deleteKeysBefore, type KeyUse, releaseKey, storeResponse } from './store.ts';
+import {
+  claimKey,
+  deleteKeysBefore,
+  type KeyUse,
+  LEASE_SECONDS,
+  releaseKey,
+  renewKey,
+  storeResponse,
+} from './store.ts';
 
 /** Time during which a key replays its response. */
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_KEY_CHARACTERS = 255;
+/** A third of the lease: two renewals may fail. */
+const RENEWAL_MS = (LEASE_SECONDS * 1000) / 3;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,15 +33,27 @@ declare module 'fastify' {
 /**
  * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent` that are added after this call. The
  * same key and body within 24 hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that
- * still runs, gets 409. Responses of 500 and above are not stored, so the caller can retry.
+ * still runs, gets 409; that of a killed process blocks its key for the rest of its lease. Responses of 500 and above are not stored, so
+ * the caller can retry.
  */
-export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now' | 'secrets'>): void {
+export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now' | 'secrets' | 'logger'>): void {
   app.decorateRequest('idempotencyUse', null);
   app.decorateRequest('firstResponse', null);
   // Hooks of these routes only: an async hook of all routes costs every request two promises.
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return;
     route.preHandler = [claimOrReplay(deps), ...[route.preHandler ?? []].flat()];
+    const { handler } = route;
+    route.handler = async function leasedHandler(request, reply) {
+      const { idempotencyUse: use } = request;
+      if (use === null) return handler.call(this, request, reply);
+      const lease = setInterval(() => void renew(deps, use), RENEWAL_MS);
+      try {
+        return await handler.call(this, request, reply);
+      } finally {
+        clearInterval(lease);
+      }
+    };
     route.onSend = [...[route.onSend ?? []].flat(), keepResponse(app, deps)];
   });
 }
@@ -57,6 +80,14 @@ function claimOrReplay(deps: Pick<Deps, 'db' | 'now' | 'secrets'>) {
     const body = isSealed(request) ? openResponse(deps, use, first.body) : first.body;
     return reply.code(first.status).header('idempotent-replayed', 'true').send(body);
   };
+}
+
+async function renew({ db, logger }: Pick<Deps, 'db' | 'logger'>, use: KeyUse): Promise<void> {
+  try {
+    await renewKey(db.sql, use);
+  } catch (error) {
+    logger.warn({ error: describeError(error) }, 'lease of an idempotency key not renewed');
+  }
 }
 
 function keepResponse(app: Pick<App, 'inFlight'>, deps: Pick<Deps, 'db' | 'secrets'>) {

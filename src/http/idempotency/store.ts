@@ -13,25 +13,30 @@ export interface KeyUse {
   claimedAt: Date;
 }
 
-/** A first use without a response after this time belongs to a crashed process; its key can be claimed again. */
-const ABANDONED_MS = 10 * 60 * 1000;
+/** A first use without a response that was not renewed for this time belongs to a process that has ended; its key can be claimed again. */
+export const LEASE_SECONDS = 30;
 
 /** Claims a key. Returns null for the first use, otherwise the row of the first use. */
 export async function claimKey(db: Sql, use: KeyUse): Promise<IdempotencyRow | null> {
   const { claimedAt: createdAt, ...values } = use;
-  const abandonedBefore = new Date(createdAt.getTime() - ABANDONED_MS);
   const inserted = await db
     .insert(idempotencyKeys)
     .values({ ...values, createdAt })
     .onConflictDoUpdate({
       target: [idempotencyKeys.organizationId, idempotencyKeys.key],
-      set: { fingerprint: use.fingerprint, createdAt },
-      setWhere: sql`${idempotencyKeys.status} is null and ${idempotencyKeys.createdAt} < ${abandonedBefore}`,
+      set: { fingerprint: use.fingerprint, createdAt, renewedAt: sql`now()` },
+      // The clock of the database: those of two machines may differ by more than a lease.
+      setWhere: sql`${idempotencyKeys.status} is null and ${idempotencyKeys.renewedAt} < now() - ${LEASE_SECONDS} * interval '1 second'`,
     })
     .returning({ key: idempotencyKeys.key });
   if (inserted.length === 1) return null;
   const [row] = await db.select().from(idempotencyKeys).where(matchesKey(use));
   return row ?? null;
+}
+
+/** Renews the lease of a claim whose request still runs. */
+export async function renewKey(db: Sql, use: KeyUse): Promise<void> {
+  await db.update(idempotencyKeys).set({ renewedAt: sql`now()` }).where(matchesClaim(use));
 }
 
 /** Stores the response to the first use, and its fingerprint, which is known only now for streamed bodies. */

@@ -50,15 +50,15 @@ const DOCUMENTS_PER_DELETION = 500;
  */
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
   const context = await begin(deps, jobId);
-  if (context === null) return;
+  if (context === null) return maintainEnded(deps, jobId);
   if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, jobErrorOf(tooManyCrashes()));
   try {
     await run(deps, context, signal);
     await end(deps, context, null);
   } catch (error) {
     const current = await selectJobContext(deps.db.sql, jobId);
-    // Deleting a data source deletes its jobs.
-    if (error instanceof SourceDeletedError || current === null) return;
+    // Cancelled, or deleted with its data source. What it wrote before is searched.
+    if (error instanceof SourceDeletedError || current === null) return maintainIndex(deps, context.base.id);
     // An outage is not the fault of the job: the queue starts it again, as often as needed.
     if (signal.aborted || isOutage(error) || error instanceof RunSupersededError) {
       await undoAttempt(deps.db.sql, context.job);
@@ -68,7 +68,14 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
     if (jobError.retryable && current.job.attempts < MAX_ATTEMPTS) throw error;
     deps.logger.warn({ job: jobId, code: jobError.code, reason: describeError(error) }, 'ingestion job failed');
     await end(deps, context, jobError);
+    await maintainIndex(deps, context.base.id);
   }
+}
+
+/** Maintains the index after a job that was cancelled when no process ran it any more. */
+async function maintainEnded(deps: IngestDeps, jobId: string): Promise<void> {
+  const ended = await selectJobContext(deps.db.sql, jobId);
+  if (ended !== null) await maintainIndex(deps, ended.base.id);
 }
 
 function tooManyCrashes(): IngestionError {

@@ -64,6 +64,35 @@ describe('a cancelled job', { timeout: 60_000 }, () => {
   const cancel = (kb: Base, id: string, key: string | null = api.key) =>
     api.send('POST', `/v1/knowledge-bases/${kb.baseId}/ingestion-jobs/${id}/cancel`, { key });
 
+  it('leaves a maintained index, whether its process runs or was killed', async (t) => {
+    const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
+    const steps: [string, boolean | undefined][] = [];
+    const maintain = api.deps.chunks.maintain.bind(api.deps.chunks);
+    t.mock.method(api.deps.chunks, 'maintain', (base: string, isBusy?: boolean) => {
+      steps.push([base, isBusy]);
+      return maintain(base, isBusy);
+    });
+    for (const isKilled of [false, true]) {
+      const id = await kb.queueJob();
+      kb.source.items.set(`b${isKilled}`, `Marble is a stone, ${isKilled}.`);
+      const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      kb.source.onFetch = () => {
+        reached.resolve();
+        return resumed.promise;
+      };
+      const running = isKilled ? Promise.reject(new RunSupersededError()) : kb.run(id);
+      running.catch(() => {});
+      if (!isKilled) await reached.promise;
+      await cancel(kb, id);
+      resumed.resolve();
+      await assert.rejects(running, RunSupersededError);
+      steps.length = 0;
+      // The queue starts a job again whose run did not complete.
+      await kb.run(id);
+      assert.deepEqual(steps.at(-1), [kb.baseId, false]);
+    }
+  });
+
   it('has failed at once, and its run writes nothing more', async () => {
     const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
     await kb.sync();
