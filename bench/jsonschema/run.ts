@@ -1,7 +1,7 @@
 /** Evaluates the schema compiler; see bench/README.md. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
+import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp';
 import { CHECKOUT, runCommand, showProgress, writeResult } from '../harness/command.ts';
 import { requireDataFiles } from '../harness/data-set.ts';
 import { quantile } from '../harness/statistics.ts';
@@ -9,11 +9,13 @@ import { readArchive } from './archive.ts';
 import { type Compiled, compile } from './compile.ts';
 import { generate, startEngine } from './generate.ts';
 import { ordered, parseExactly } from './instances.ts';
+import { judgeSuite } from './suite.ts';
 import { onlyRepeatsItems, validator } from './validate.ts';
 
 const { values: flags } = parseArgs({
   options: {
     data: { type: 'string' },
+    suite: { type: 'string' },
     outputs: { type: 'string', default: '200' },
     model: { type: 'string', default: join(CHECKOUT, 'models/quire-chat-2.gguf') },
     json: { type: 'string', default: join(CHECKOUT, '.scratch/bench/jsonschema.json') },
@@ -55,15 +57,12 @@ async function compileAll(folder: string): Promise<Sheet> {
   return summarise(results);
 }
 
+const openLlama = (): Promise<Llama> =>
+  getLlama({ gpu: false, build: 'never', skipDownload: true, progressLogs: false, logLevel: LlamaLogLevel.disabled });
+
 /** Compiles MaskBench's schemas, and checks which instances llama.cpp accepts with their grammars. */
 async function judgeInstances(folder: string) {
-  const llama = await getLlama({
-    gpu: false,
-    build: 'never',
-    skipDownload: true,
-    progressLogs: false,
-    logLevel: LlamaLogLevel.disabled,
-  });
+  const llama = await openLlama();
   const files = readArchive(join(folder, 'maskbench_dev.tar.gz'));
   const found = {
     valid: 0,
@@ -127,7 +126,21 @@ async function judgeOutputs(schemas: readonly Record<string, unknown>[], wanted:
 
 const ARCHIVE_FILES = ['jsonschemabench_dev.tar.gz', 'maskbench_dev.tar.gz'].map((name) => `jsonschema/${name}`);
 
+/** Runs a clone of JSON-Schema-Test-Suite. */
+async function runSuite(folder: string): Promise<void> {
+  const sheets = await judgeSuite(folder, await openLlama());
+  for (const [engine, sheet] of Object.entries(sheets)) {
+    process.stdout.write(
+      `${engine.padEnd(8)} ${sheet.schemas} schemas: ${sheet.enforced} enforced, ${sheet.rejected} rejected by keyword; violated ${sheet.violated.length}, repeated items ${sheet.repeatedItems.length}\n`,
+    );
+    for (const violation of [...sheet.violated, ...sheet.repeatedItems]) process.stdout.write(`  ${violation}\n`);
+  }
+  await writeResult(flags.json, sheets);
+  process.exit(Object.values(sheets).some(({ violated }) => violated.length > 0) ? 1 : 0);
+}
+
 async function main(): Promise<void> {
+  if (flags.suite !== undefined) return runSuite(flags.suite);
   const folder = join(requireDataFiles(flags.data, ARCHIVE_FILES), 'jsonschema');
   const mask = await judgeInstances(folder);
   const { schemasEnforced, ...maskbench } = mask;

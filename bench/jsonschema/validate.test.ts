@@ -11,5 +11,7 @@ it('excuses repeated items only where they are not enumerated and nothing else i
   assert.equal(onlyRepeatsItems(list({ type: 'string' }), { a: ['x', 'x'] }), true);
   assert.equal(onlyRepeatsItems(list({ type: 'string' }), { a: ['x', 'x', 1] }), false);
   assert.equal(onlyRepeatsItems(list({ type: 'string' }), { a: ['x', 'y'] }), false);
-  assert.equal(onlyRepeatsItems(list({ enum: ['x', 'y'] }), { a: ['x', 'x'] }), false);
+  for (const items of [{ enum: ['x', true] }, { type: 'boolean' }, [{}, {}]]) {
+    assert.equal(onlyRepeatsItems(list(items), { a: [true, true] }), false);
+  }
 });

@@ -11,7 +11,13 @@ export function validator(schema: Record<string, unknown>): ((value: unknown) =>
   const { $schema, id, ...named } = schema;
   const rest = typeof id === 'string' ? named : { ...named, ...(id !== undefined && { id }) };
   const isLate = /20(19|20)/.test(String($schema)) || JSON.stringify(rest).includes('"prefixItems"');
-  const options = { strict: false, logger: false, multipleOfPrecision: STEP_PLACES, validateSchema: false } as const;
+  const options = {
+    strict: false,
+    logger: false,
+    multipleOfPrecision: STEP_PLACES,
+    validateSchema: false,
+    ownProperties: true,
+  } as const;
   try {
     const ajv = isLate ? new Ajv2020(options) : new Ajv(options);
     (addFormats as unknown as (to: unknown) => void)(ajv);
@@ -37,8 +43,8 @@ export function onlyRepeatsItems(schema: Record<string, unknown>, value: unknown
 function withoutUnenforced(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutUnenforced);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const { items } = schema as { items?: { enum?: unknown } };
-  const isEnforced = Array.isArray(items?.enum);
+  const { items, prefixItems } = schema as { items?: { enum?: unknown; type?: unknown }; prefixItems?: unknown };
+  const isEnforced = Array.isArray(items ?? prefixItems) || Array.isArray(items?.enum) || items?.type === 'boolean';
   return Object.fromEntries(
     Object.entries(schema)
       .filter(([keyword]) => keyword !== 'uniqueItems' || isEnforced)

@@ -88,11 +88,20 @@ function parseToolChoice(request: ChatRequest, tools: readonly FunctionTool[]): 
   return { name };
 }
 
+/** Returns the format of a schema beside `json_object`, which has no name. */
+export function namedSchema(schema: Record<string, unknown>): Extract<OutputFormat, { type: 'json_schema' }> {
+  return { type: 'json_schema', name: 'response', strict: true, schema };
+}
+
 /** Returns the requested output format. Throws 400 `missing_required_field` when `json_schema` has no schema. */
 export function outputFormat(request: ChatRequest): OutputFormat {
   const format = request.response_format;
   if (format === undefined || format.type === 'text') return { type: 'text' };
-  if (format.type === 'json_object') return { type: 'json_object' };
+  if (format.type === 'json_object') {
+    // Servers built on llama.cpp accept a schema here.
+    if (format.schema === undefined) return { type: 'json_object' };
+    return { ...namedSchema(format.schema), path: 'response_format.schema' };
+  }
   if (format.json_schema === undefined) throw missingField('response_format.json_schema');
   const { name, strict, schema } = format.json_schema;
   if (schema === undefined) throw missingField('response_format.json_schema.schema');

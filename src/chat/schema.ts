@@ -85,6 +85,7 @@ export const ChatRequest = Type.Object(
             schema: Type.Optional(JsonSchema),
           }),
         ),
+        schema: Type.Optional(JsonSchema),
       }),
     ),
     logprobs: Type.Optional(Type.Boolean({ default: false })),

@@ -88,7 +88,8 @@ export type OutputFormat =
   | { type: 'text' }
   /** Any JSON object. */
   | { type: 'json_object' }
-  | { type: 'json_schema'; name: string; strict: boolean; schema: Record<string, unknown> }
+  /** `path`: path of the schema in a chat request; default `response_format.json_schema.schema`. */
+  | { type: 'json_schema'; name: string; strict: boolean; schema: Record<string, unknown>; path?: string }
   | TextConstraint;
 
 /** A decoding constraint on the whole completion, as plain text. */

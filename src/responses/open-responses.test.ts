@@ -284,6 +284,8 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
       await echoes({ text: { format } })();
       assert.deepEqual(lastCall().request.format, format);
     }
+    await echoes({ text: { format: { type: 'json_object', schema } } })();
+    assert.deepEqual(lastCall().request.format, { type: 'json_schema', name: 'response', schema, strict: true });
   },
   'temperature and top_p': echoes({ temperature: 0.5, top_p: 0.5 }),
   'presence_penalty and frequency_penalty': echoes({ presence_penalty: 1, frequency_penalty: -1 }),

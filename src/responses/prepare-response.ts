@@ -1,3 +1,4 @@
+import { namedSchema } from '../chat/prompt.ts';
 import type { Deps } from '../deps.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, GenerationFeatures, OutputFormat } from '../engines/engine.ts';
 import { ApiError, invalidValue, missingField } from '../errors.ts';
@@ -169,6 +170,7 @@ function alternativesPerToken({ include, top_logprobs: alternatives }: CreateRes
 
 function outputFormat({ text }: CreateResponse): OutputFormat {
   const format = text?.format ?? { type: 'text' as const };
+  if (format.type === 'json_object' && format.schema !== undefined) return namedSchema(format.schema);
   if (format.type !== 'json_schema') return { type: format.type };
   if (format.name === undefined) throw missingField('text.format.name');
   if (format.schema === undefined) throw missingField('text.format.schema');

@@ -337,6 +337,24 @@ describe('the bundled chat engine with tools', () => {
       for (const { arguments: given } of calls) assert.equal(typeof JSON.parse(given), 'object');
     }
   });
+  it('uses the schema of the caller where it accepts no value of the conversation', async () => {
+    const parameters = {
+      type: 'object',
+      properties: { count: { type: 'integer' } },
+      required: ['count'],
+      allOf: [{ properties: { count: { minimum: 5_000, maximum: 5_001 } } }],
+    };
+    const tool: FunctionTool = { type: 'function', function: { name: 'order', parameters } };
+    const { calls } = await call('Order 3 apples.', { tools: [tool], toolChoice: 'required' });
+    assert.match(calls[0]!.arguments, /"count": ?500[01]\b/);
+    const unique = { type: 'array', items: { type: 'integer' }, uniqueItems: true, minItems: 3 };
+    const format = { type: 'json_schema', name: 'x', strict: true, schema: unique } as const;
+    const { choices } = await collectGeneration(
+      engine,
+      ask([{ role: 'user', content: 'Order 3 apples.' }], { format }),
+    );
+    assert.ok(JSON.parse(choices[0]!.text).length >= 3);
+  });
   it('reports the path of an unsupported schema by the index of the request', async () => {
     const broken = { type: 'object', properties: { city: { type: 'string', pattern: '(?<=a)b' } }, required: ['city'] };
     const last = { type: 'function' as const, function: { name: 'get_weather_map', parameters: broken } };

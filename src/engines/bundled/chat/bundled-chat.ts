@@ -141,12 +141,12 @@ class BundledChat implements GenerationEngine {
   }
 }
 
-/** Constrains JSON to values of the conversation. */
-function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): GenerationRequest {
+/** Constrains JSON to values of the conversation, where the format accepts some. */
+function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): ConstrainedRequest {
   const { format, maxTokens } = request;
   if ((format.type !== 'json_object' && format.type !== 'json_schema') || allowsToolCalls(prompt)) return request;
   const limit = maxTokens ?? MAX_JSON_TOKENS;
-  return { ...request, format: constrainJson(prompt, format, limit), maxTokens: limit };
+  return { ...request, narrowedFormat: constrainJson(prompt, format, limit), maxTokens: limit };
 }
 
 /** Constrains a reply to what the model says reliably. A conversation that ends with another role than `user` is continued freely. */

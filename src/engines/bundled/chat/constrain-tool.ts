@@ -65,6 +65,8 @@ interface SpokenValues {
   /** Whether optional, nested and long values are copied too, and not only required ones. */
   isEverywhere: boolean;
 }
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const NO_VALUES: SpokenValues = { phrases: [], numbers: [], isEverywhere: false };
 
 /**
@@ -105,11 +107,9 @@ export function narrowToSpokenValues(schema: Schema, messages: readonly ChatMess
   const values = { ...readSpokenValues(messages), isEverywhere: true };
   const narrowed = schema['type'] === undefined ? narrowObject(schema, values, 0) : narrowValue('', schema, values, 0);
   const definitions = ['$defs', 'definitions'].flatMap((keyword) => {
-    const entries = Object.entries(Object(schema[keyword]) as Schema);
+    const entries = Object.entries(isObject(schema[keyword]) ? schema[keyword] : {});
     if (entries.length === 0) return [];
-    return [
-      [keyword, Object.fromEntries(entries.map(([key, each]) => [key, narrowValue(key, Object(each), values, 1)]))],
-    ];
+    return [[keyword, Object.fromEntries(entries.map(([key, each]) => [key, narrowAny(key, each, values, 1)]))]];
   });
   return { ...narrowed, ...Object.fromEntries(definitions) };
 }
@@ -120,20 +120,24 @@ export function narrowToSpokenValues(schema: Schema, messages: readonly ChatMess
  */
 function narrowObject(schema: Schema, values: SpokenValues, depth: number): Schema {
   const { properties, required } = schema;
-  if (typeof properties !== 'object' || properties === null || depth >= MAX_DEPTH) return schema;
+  if (!isObject(properties) || depth >= MAX_DEPTH) return schema;
   const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
   const isCopied = (name: string): boolean => values.isEverywhere || (depth === 0 && isRequired(name));
-  const narrowed = Object.entries(properties).map(([name, value]) =>
-    typeof value === 'object' && value !== null
-      ? [name, narrowValue(name, value as Schema, isCopied(name) ? values : NO_VALUES, depth)]
-      : [name, value],
-  );
+  const narrowed = Object.entries(properties).map(([name, value]) => [
+    name,
+    narrowAny(name, value, isCopied(name) ? values : NO_VALUES, depth),
+  ]);
   return { ...schema, properties: Object.fromEntries(narrowed) };
+}
+
+/** Narrows a schema; `true` and `false` stay as they are. */
+function narrowAny(name: string, schema: unknown, values: SpokenValues, depth: number): unknown {
+  return isObject(schema) ? narrowValue(name, schema, values, depth) : schema;
 }
 
 function narrowValue(name: string, schema: Schema, values: SpokenValues, depth: number): Schema {
   if (values.isEverywhere && Array.isArray(schema['anyOf']))
-    return { ...schema, anyOf: schema['anyOf'].map((each) => narrowValue(name, Object(each), values, depth + 1)) };
+    return { ...schema, anyOf: schema['anyOf'].map((each) => narrowAny(name, each, values, depth + 1)) };
   if (LIMITING.some((keyword) => keyword in schema)) return schema;
   if (values.isEverywhere && Array.isArray(schema['type']))
     return { anyOf: schema['type'].map((type) => narrowValue(name, { ...schema, type }, values, depth)) };
@@ -173,9 +177,8 @@ function narrowList(name: string, schema: Schema, values: SpokenValues, depth: n
   const { items, minItems } = schema;
   const most = values.isEverywhere ? MAX_COPIED_ITEMS : MAX_ITEMS;
   const limit = 'maxItems' in schema ? {} : { maxItems: Math.max(most, Number(minItems ?? 0)) };
-  if (typeof items !== 'object' || items === null || Array.isArray(items) || depth >= MAX_DEPTH)
-    return { ...schema, ...limit };
-  return { ...schema, ...limit, items: narrowValue(name, items as Schema, values, depth + 1) };
+  if (!isObject(items) || depth >= MAX_DEPTH) return { ...schema, ...limit };
+  return { ...schema, ...limit, items: narrowValue(name, items, values, depth + 1) };
 }
 
 function acceptsNumber(schema: Schema, value: number): boolean {

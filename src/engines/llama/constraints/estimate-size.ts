@@ -1,6 +1,6 @@
 import { invalidValue } from '../../../errors.ts';
 import { type Pattern, PatternError, parsePattern } from '../grammar/schema/pattern.ts';
-import { type GrammarSource, SCHEMA_PATH } from './request-grammar.ts';
+import { type GrammarSource, schemaPath } from './request-grammar.ts';
 
 /**
  * Limits of the schemas of one grammar: characters as JSON, nested schemas, and nodes of their patterns with repetitions
@@ -25,7 +25,8 @@ export function requireReasonableSize(source: GrammarSource): void {
 
 function schemasOf(source: GrammarSource): { schema: unknown; path: string }[] {
   const format = source.kind === 'calls' ? null : source.format;
-  const schemas = format?.type === 'json_schema' ? [{ schema: format.schema as unknown, path: SCHEMA_PATH }] : [];
+  const schemas =
+    format?.type === 'json_schema' ? [{ schema: format.schema as unknown, path: schemaPath(format) }] : [];
   if (source.kind === 'format') return schemas;
   const { offered, callable } = source.rules;
   for (const tool of callable) {

@@ -38,6 +38,15 @@ describe('decoding constraints of plain text', () => {
     }
   });
 
+  it('names the path of a schema that is not in json_schema', () => {
+    const schema = { items: { contains: {} } };
+    const format = { type: 'json_schema', name: 'x', strict: true, schema, path: 'response_format.schema' } as const;
+    assert.deepEqual(
+      rejection(() => compile(format)),
+      [400, 'response_format.schema.items.contains'],
+    );
+  });
+
   it('a grammar is passed as it is, and 400 beside tools', () => {
     const format = { type: 'grammar', grammar: 'root ::= "a"+' } as const;
     assert.equal(compile(format), `${format.grammar}\n`);

@@ -9,8 +9,8 @@ import { patternLanguage } from '../grammar/schema/pattern-language.ts';
 import { SchemaCompiler } from '../grammar/schema-grammar.ts';
 import { callsGrammar, defineCalls, type ToolCallRules } from '../tool-calls/call-grammar.ts';
 
-/** Path of the schema in the request body. */
-export const SCHEMA_PATH = 'response_format.json_schema.schema';
+/** Default path of the schema in the request body. */
+const SCHEMA_PATH = 'response_format.json_schema.schema';
 const FORMAT_PATH = 'response_format';
 
 /** Source of a grammar. Plain data: it is sent to another thread and is the cache key of its grammar. */
@@ -47,7 +47,9 @@ function grammarText(source: GrammarSource): string {
   }
   // A constraint on plain text defines its own white space.
   const space = isTextConstraint(source.format) ? '' : builder.json('ws');
-  return builder.text(builder.define('answer', `${space} (${ways.join(' | ')})`.trimStart(), SCHEMA_PATH));
+  return builder.text(
+    builder.define('answer', `${space} (${ways.join(' | ')})`.trimStart(), schemaPath(source.format)),
+  );
 }
 
 function formatRule(builder: GrammarBuilder, format: OutputFormat): string | null {
@@ -56,7 +58,7 @@ function formatRule(builder: GrammarBuilder, format: OutputFormat): string | nul
   if (format.type === 'choice') return builder.define('choice', literalAlternatives(format.choices), FORMAT_PATH);
   if (format.type === 'regex') return builder.define('regex', regexRule(builder, format.pattern), FORMAT_PATH);
   if (format.type === 'grammar') throw new Error('a grammar cannot be combined with other rules');
-  return new SchemaCompiler(builder, format.schema, SCHEMA_PATH).compile();
+  return new SchemaCompiler(builder, format.schema, schemaPath(format)).compile();
 }
 
 /** Whether a format constrains plain text. */
@@ -73,5 +75,10 @@ function regexRule(builder: GrammarBuilder, pattern: string): string {
 /** Returns the request field that a grammar is made from. */
 export function grammarParam(source: GrammarSource): string {
   if (source.kind === 'calls') return 'tools';
-  return isTextConstraint(source.format) ? FORMAT_PATH : SCHEMA_PATH;
+  return isTextConstraint(source.format) ? FORMAT_PATH : schemaPath(source.format);
+}
+
+/** Returns the path of the schema of a format in the request body. */
+export function schemaPath(format: OutputFormat): string {
+  return (format.type === 'json_schema' ? format.path : undefined) ?? SCHEMA_PATH;
 }

@@ -1,5 +1,5 @@
 import { LlamaVocabularyType } from 'node-llama-cpp';
-import { contextLengthExceeded, invalidValue } from '../../../errors.ts';
+import { ApiError, contextLengthExceeded, invalidValue } from '../../../errors.ts';
 import { TimeSlice } from '../../../lib/time-slices.ts';
 import type { ChatPrompt, FunctionTool, OutputFormat, TextPrompt, ToolChoice } from '../../engine.ts';
 import { type CompiledGrammar, requireAffordable } from '../constraints/decoding-constraint.ts';
@@ -8,7 +8,7 @@ import { type GrammarSource, grammarParam, isTextConstraint } from '../constrain
 import type { OutputParserOptions } from '../output/output-parser.ts';
 import type { ToolCallRules } from '../tool-calls/call-grammar.ts';
 import type { LocalModel } from './model.ts';
-import { type ConstrainedRequest, constrainTools } from './tool-constraint.ts';
+import { type ConstrainedRequest, type ConstrainedTools, constrainTools } from './tool-constraint.ts';
 
 /** No token has more characters: longer prompts are rejected before any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
@@ -59,8 +59,14 @@ interface Draft {
   allowedTokens: number[];
   bannedTokens: number[];
   tokenBias: ReadonlyMap<number, number>;
-  answerGrammar: GrammarSource | null;
-  callGrammar: GrammarSource | null;
+  /** Alternatives, best first: the first that can be compiled applies. The error of the last one is the caller's. */
+  grammars: readonly Grammars<GrammarSource>[];
+}
+
+/** See `Prepared`. */
+interface Grammars<Grammar> {
+  answerGrammar: Grammar | null;
+  callGrammar: Grammar | null;
 }
 
 /**
@@ -96,13 +102,24 @@ export async function preparePrompt(
   if (count >= contextTokens) {
     throw contextLengthExceeded(param, count > maxCountedTokens(model) ? null : count, contextTokens);
   }
-  const requester = { scope: request.scope, signal };
-  return {
-    ...draft,
-    promptTokens: count,
-    answerGrammar: await compileGrammar(model, draft.answerGrammar, requester),
-    callGrammar: await compileGrammar(model, draft.callGrammar, requester),
-  };
+  const grammars = await compileFirst(model, draft.grammars, { scope: request.scope, signal });
+  return { ...draft, promptTokens: count, ...grammars };
+}
+
+async function compileFirst(
+  model: LocalModel,
+  [first, ...others]: readonly Grammars<GrammarSource>[],
+  requester: CompilationRequester,
+): Promise<Grammars<CompiledGrammar>> {
+  try {
+    return {
+      answerGrammar: await compileGrammar(model, first?.answerGrammar ?? null, requester),
+      callGrammar: await compileGrammar(model, first?.callGrammar ?? null, requester),
+    };
+  } catch (error) {
+    if (others.length === 0 || !(error instanceof ApiError && error.status === 400)) throw error;
+    return compileFirst(model, others, requester);
+  }
 }
 
 /** Tokens of the messages and tools of the prompt that was sent; 0 where it is the one that is computed. */
@@ -178,21 +195,20 @@ async function draftTextPrompt(
     allowedTokens: [],
     bannedTokens: [],
     tokenBias: NO_BIAS,
-    answerGrammar: format.type === 'text' ? null : { kind: 'format', format },
-    callGrammar: null,
+    grammars: [{ answerGrammar: format.type === 'text' ? null : { kind: 'format', format }, callGrammar: null }],
   };
 }
 
 async function draftChatPrompt(
   model: LocalModel,
   prompt: ChatPrompt,
-  { format, toolConstraint }: ConstrainedRequest,
+  request: ConstrainedRequest,
   slice: TimeSlice,
 ): Promise<Draft> {
+  const { format, narrowedFormat, toolConstraint } = request;
   const { template } = model;
   const { toolCallFormat, reasoningTags } = template;
   const tools = constrainTools(prompt.tools, toolConstraint);
-  const { offered } = tools;
   const callable = selectTools(tools.callable, prompt.toolChoice);
   const isCallRequired = prompt.toolChoice === 'required' || typeof prompt.toolChoice === 'object';
   if (isCallRequired && callable.length === 0)
@@ -205,8 +221,6 @@ async function draftChatPrompt(
   const text = beginsWithCall && toolCallFormat.bare === null ? rendered.text + toolCallFormat.begin : rendered.text;
   const tokens = await model.tokenizer.tokenizePrompt(text, rendered.mark, maxCountedTokens(model), slice);
   addBos(model, tokens);
-  const { sequence } = tools;
-  const rules = { format: toolCallFormat, callable, parallel: prompt.parallelToolCalls, offered, sequence };
   const names = new Set(callable.map((tool) => tool.function.name));
   const constrained = isCallRequired || format.type !== 'text';
   const syntax: OutputSyntax = {
@@ -216,15 +230,27 @@ async function draftChatPrompt(
     beginsWithCall,
     dropsFirstSpace: prependsSpace(model),
   };
+  const grammars = (
+    { offered, sequence, callable: all }: ConstrainedTools,
+    of: OutputFormat,
+  ): Draft['grammars'][number] => {
+    const allowed = selectTools(all, prompt.toolChoice);
+    const rules = { format: toolCallFormat, callable: allowed, parallel: prompt.parallelToolCalls, offered, sequence };
+    return {
+      answerGrammar: beginsWithCall
+        ? { kind: 'calls', rules }
+        : answerGrammar(isCallRequired ? { type: 'text' } : of, isCallRequired, rules),
+      callGrammar: allowed.length > 0 && !constrained ? { kind: 'calls', rules } : null,
+    };
+  };
+  const isNarrowed = narrowedFormat !== undefined || toolConstraint?.parameters !== undefined;
+  const requested = grammars(constrainTools(prompt.tools, toolConstraint && { tools: toolConstraint.tools }), format);
   return {
     tokens,
     syntax,
     ...markerTokens(model, syntax),
     tokenBias: biasOfCall(model, toolConstraint?.callBias),
-    answerGrammar: beginsWithCall
-      ? { kind: 'calls', rules }
-      : answerGrammar(isCallRequired ? { type: 'text' } : format, isCallRequired, rules),
-    callGrammar: callable.length > 0 && !constrained ? { kind: 'calls', rules } : null,
+    grammars: isNarrowed ? [grammars(tools, narrowedFormat ?? format), requested] : [requested],
   };
 }
 

@@ -1,20 +1,25 @@
-import type { ChatPrompt, FunctionTool, GenerationRequest } from '../../engine.ts';
+import type { ChatPrompt, FunctionTool, GenerationRequest, OutputFormat } from '../../engine.ts';
 
 /** A constraint on the tool calls of one request, beyond the tools themselves. Only with a chat prompt. */
 export interface ToolConstraint {
   /** Indices of the tools that the model sees and may call. Error paths count in the whole list. */
   tools: readonly number[];
-  /** By index of a tool: a narrower schema for its arguments. The model sees the tool's own. */
+  /**
+   * By index of a tool: a narrower schema for its arguments. The model sees the tool's own, which applies where the narrower one
+   * accepts nothing.
+   */
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
   /** Added to the logit of the token that starts a call, where the model chooses between a call and text. Default 0. */
   callBias?: number;
-  /** Schemas of the arguments of several calls of the first of `tools`: these calls in this order, or none. */
+  /** Schemas of the arguments of several calls of the first of `tools`: these calls in this order, or none. Only with `parameters`. */
   sequence?: readonly Record<string, unknown>[];
 }
 
 /** A request with what the port does not have. */
 export interface ConstrainedRequest extends GenerationRequest {
   toolConstraint?: ToolConstraint | undefined;
+  /** A narrower format than `format` for a weak model. Without effect where it accepts nothing. Only with a chat prompt. */
+  narrowedFormat?: OutputFormat | undefined;
   /** The prompt of the caller when `prompt` is an excerpt of it: it must fit into the context, and its tokens are reported. */
   sentPrompt?: ChatPrompt | undefined;
 }

@@ -12,6 +12,8 @@ const MAX_DEPTH = 200;
 export class SchemaDocument {
   readonly root: Located;
   readonly #bases = new Map<Schema, string>();
+  /** Base URI outside of a schema with an id of its own, in which drafts up to 7 resolve its `$ref`. */
+  readonly #outerBases = new Map<Schema, string>();
   readonly #byAddress = new Map<string, Located>();
 
   /** `path`: path of the document in the request body. Throws 400 when it is nested too deeply. */
@@ -21,17 +23,31 @@ export class SchemaDocument {
     this.#byAddress.set(NOWHERE, root);
   }
 
-  /** Resolves a reference in `from`. Throws 400 for `path` when the document has no such schema. */
+  /** Resolves a reference in `from`. Throws 400 for `path` when the document has no such schema, or drafts disagree about it. */
   resolve(reference: string, from: Schema, path: string): Located {
-    const address = redactedUrl(reference, this.#bases.get(from) ?? NOWHERE);
-    const [place = '', fragment = ''] = address?.split('#', 2) ?? [];
-    const found = this.#byAddress.get(address ?? '') ?? this.#inside(this.#byAddress.get(place), fragment);
-    if (found !== null) return found;
-    const outside = address === null || this.#byAddress.get(place) === undefined;
+    const outerBase = this.#outerBases.get(from);
+    const base = this.#bases.get(from) ?? NOWHERE;
+    const outer = outerBase === undefined ? null : this.#find(reference, outerBase);
+    const found = this.#find(reference, base);
+    if (found !== null && (outer === null || outer.schema === found.schema)) return found;
+    if (outer !== null && outer.schema !== found?.schema) {
+      throw invalidValue(
+        path,
+        'is ambiguous: drafts of JSON Schema disagree whether the id beside it changes its base',
+      );
+    }
+    const place = redactedUrl(reference, base)?.split('#', 1)[0];
+    const isOutside = place === undefined || !this.#byAddress.has(place);
     throw invalidValue(
       path,
-      outside ? "must refer into its own schema, such as '#/$defs/name'" : 'refers to a schema that does not exist',
+      isOutside ? "must refer into its own schema, such as '#/$defs/name'" : 'refers to a schema that does not exist',
     );
+  }
+
+  #find(reference: string, base: string): Located | null {
+    const address = redactedUrl(reference, base);
+    const [place = '', fragment = ''] = address?.split('#', 2) ?? [];
+    return this.#byAddress.get(address ?? '') ?? this.#inside(this.#byAddress.get(place), fragment);
   }
 
   #inside(resource: Located | undefined, fragment: string): Located | null {
@@ -56,6 +72,7 @@ export class SchemaDocument {
     const here = typeof id === 'string' ? (redactedUrl(id, base) ?? base) : base;
     const place = here.split('#')[0] ?? here;
     this.#bases.set(schema, place);
+    if (place !== base && schema !== this.root.schema) this.#outerBases.set(schema, base);
     if (here !== base && !this.#byAddress.has(here)) this.#byAddress.set(here.replace(/#$/, ''), { schema, path });
     const anchor = schema['$anchor'];
     if (typeof anchor === 'string') this.#byAddress.set(`${place}#${anchor}`, { schema, path });

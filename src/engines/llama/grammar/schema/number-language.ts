@@ -2,13 +2,13 @@ import { type Automaton, buildAutomaton, explore, intersection, isEmpty } from '
 import { type Characters, charactersIn } from './characters.ts';
 import { parsePattern } from './pattern.ts';
 
-/** Maximum digits before the point of unbounded ranges: what a double represents exactly. */
+/** Maximum digits before the point of unbounded ranges. */
 const WHOLE_DIGITS = 16;
 /** Maximum digits behind the point. */
 const FRACTION_DIGITS = 17;
 /** Significant digits that a double distinguishes: no number of so many is rounded onto an excluded bound. */
 const EXACT_DIGITS = 15;
-/** Digits of a bound that are examined. Above it, the number of digits decides. */
+/** From here on, different decimals are the same double: a text below an excluded bound may be read as the bound. */
 const FAR = 10 ** EXACT_DIGITS;
 /** Maximum step for an automaton: its digits as an integer. */
 const MAX_STEP = 3_000;
@@ -39,8 +39,9 @@ interface Decimal {
 
 /** Returns the texts (without exponent) of numbers within `limits`. Null: a step is too fine for an automaton. */
 export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
-  const near = withoutFarBounds(limits);
-  const base = compileLanguage(integerBounds(near));
+  const digits = wholeDigits(limits);
+  const near = withReadableBounds(limits, digits);
+  const base = compileLanguage(integerBounds(near, digits));
   const steps = limits.steps.map(multiplesPattern);
   if (steps.some((step) => step === null)) return null;
   const stepped = steps.reduce<Automaton>((all, step) => (step === null ? all : intersection(all, step)), base);
@@ -72,18 +73,41 @@ function compileLanguage(source: string): Automaton {
 
 const negated = (bound: number | null): number | null => (bound === null ? null : -bound);
 
-function withoutFarBounds(limits: NumberLimits): NumberLimits {
-  return {
-    ...limits,
-    minimum: limits.minimum !== null && limits.minimum <= -FAR ? null : limits.minimum,
-    maximum: limits.maximum !== null && limits.maximum >= FAR ? null : limits.maximum,
-  };
+/** Maximum digits before the point: those of a lower bound, and more than a double distinguishes only beside such bounds. */
+function wholeDigits({ minimum, maximum, steps }: NumberLimits): number {
+  const far = [minimum, maximum].filter((bound) => bound !== null && Math.abs(bound) >= FAR / 10);
+  if (far.length === 0 || steps.length > 0) return EXACT_DIGITS;
+  // The bounds that a value is farther from zero than.
+  const least = Math.max(minimum ?? 0, -(maximum ?? 0), 0);
+  return Math.max(WHOLE_DIGITS, parseDecimal(least).whole.length);
 }
 
-function integerBounds(limits: NumberLimits): string {
+/**
+ * Drops bounds that no number of so many digits reaches. Far bounds that are excluded become inclusive bounds of the next
+ * double: rounding keeps the order, so that a text within them is read as a number within them.
+ */
+function withReadableBounds(limits: NumberLimits, digits: number): NumberLimits {
+  let { minimum, maximum, aboveMinimum, belowMaximum } = limits;
+  const reached = 10 ** digits;
+  if (minimum !== null && aboveMinimum && Math.abs(minimum) >= FAR)
+    [minimum, aboveMinimum] = [nextDouble(minimum), false];
+  if (maximum !== null && belowMaximum && Math.abs(maximum) >= FAR)
+    [maximum, belowMaximum] = [-nextDouble(-maximum), false];
+  if (minimum !== null && minimum <= -reached) minimum = null;
+  if (maximum !== null && maximum >= reached) maximum = null;
+  return { ...limits, minimum, maximum, aboveMinimum, belowMaximum };
+}
+
+/** The smallest double above a value that is not zero. */
+function nextDouble(value: number): number {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  bits.setBigInt64(0, bits.getBigInt64(0) + (value > 0 ? 1n : -1n));
+  return bits.getFloat64(0);
+}
+
+function integerBounds(limits: NumberLimits, digits: number): string {
   const bounds = [limits.minimum, limits.maximum].filter((bound) => bound !== null);
-  const isFar = bounds.length < [limits.minimum, limits.maximum].length && limits.steps.length === 0;
-  const digits = isFar ? WHOLE_DIGITS : EXACT_DIGITS;
   const whole = `(?:0|[1-9]\\d{0,${digits - 1}})`;
   if (limits.whole) return whole;
   const largest = Math.max(...bounds.map((bound) => parseDecimal(Math.abs(bound)).whole.length), 1);
