@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
+import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schema.ts';
 
@@ -36,6 +37,25 @@ describe('POST /v1/chat/completions', () => {
     assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
     assert.equal(answer.headers.get('x-cache-status'), 'MISS');
     assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
+  });
+
+  it('passes texts of any characters to the model and back unchanged, in every role, whole and streamed', async (t) => {
+    t.after(() => api.engine.play(() => stream(words('Hello there.'))));
+    for (const text of AWKWARD_TEXTS) {
+      const usage = { promptTokens: 1, cachedTokens: 0, completionTokens: text.length };
+      const deltas = [...text].map(
+        (part): GenerationEvent => ({ type: 'text-delta', choice: 0, text: part, tokens: 1 }),
+      );
+      const end: GenerationEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
+      const begin: GenerationEvent = { type: 'prompt-end', promptTokens: 1, cachedTokens: 0 };
+      api.engine.play(() => stream([begin, ...deltas, end, { type: 'usage', usage }]));
+      const messages = ['system', 'user', 'assistant', 'user'].map((role) => ({ role, content: text }));
+      assert.equal((await chat({ messages })).json.choices[0].message.content, text);
+      const { prompt } = api.engine.calls.at(-1)!.request;
+      assert.deepEqual(prompt.kind === 'chat' && prompt.messages, messages);
+      const streamed = chunks((await chat({ messages, stream: true })).text);
+      assert.equal(streamed.map((chunk) => chunk.choices[0].delta.content ?? '').join(''), text);
+    }
   });
 
   it('ends a stream with usage and no choices only when stream_options.include_usage is true', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
+import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { listOf } from '../db/page.ts';
 import { dropIndexTables } from './drop-index-tables.ts';
 import { MAX_WRITE_DURATION_MS } from './max-write-duration.ts';
@@ -155,6 +156,27 @@ describe('GET /v1/knowledge-bases', () => {
       found.data.map(({ id }: { id: string }) => id),
       [ids[1]],
     );
+  });
+
+  it('finds a name of any characters by each part of it, and only in the own organization', async () => {
+    const [{ key }, other] = [await api.makeKey({ organization: 'namer' }), await api.makeKey({ organization: 'n 2' })];
+    for (const name of AWKWARD_TEXTS) {
+      const made = (await create({ name, description: name, metadata: { [`key ${name}`]: name } }, key)).json;
+      await create({ name }, other.key);
+      for (const search of [name, name.slice(1), name.slice(0, -1)]) {
+        const { json } = await api.send('GET', `${PATH}?limit=100&search=${encodeURIComponent(search)}`, { key });
+        assert.deepEqual(
+          json.data.filter(({ name: found }: { name: string }) => found.includes(search)),
+          json.data,
+        );
+        assert.ok(
+          json.data.some(({ id }: { id: string }) => id === made.id),
+          search,
+        );
+      }
+      assert.deepEqual((await api.send('GET', `${PATH}/${made.id}`, { key })).json, made);
+      assert.deepEqual([made.name, made.description, made.metadata[`key ${name}`]], [name, name, name]);
+    }
   });
 
   it('400 for a limit out of bounds and a cursor of another kind', async () => {

@@ -5,8 +5,10 @@ import { withDeadline } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
+import { AWKWARD_TEXTS } from '../../../test/support/awkward.ts';
 import type { RerankEngine } from '../../engines/rerank-engine.ts';
 import { serviceCaller } from '../../lib/caller.ts';
+import { collapseWhitespace } from '../../lib/clean-text.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { knowledgeBases } from '../tables.ts';
 import { RETRIEVAL_DEFAULTS, retrieve as retrieveChunks } from './retrieve.ts';
@@ -118,6 +120,34 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
       $or: [{ document_name: 'fish.txt' }, { metadata: { words: { $gt: 4 }, origin: { $ne: 'code' } } }],
     };
     assert.deepEqual((await namesOf({ query: 'stone', filters })).toSorted(), ['fish.txt', 'long.txt']);
+  });
+
+  it('filters by metadata and names of any characters, and finds exactly the documents that match', async () => {
+    const { id } = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Awkward' } })).json;
+    const source = new MemorySource();
+    for (const text of AWKWARD_TEXTS) {
+      source.items.set(text, 'Granite is a stone.');
+      source.metadata.set(text, { label: text, [`key ${text}`]: 'set' });
+    }
+    const { queueJob, run } = await makeSource(api, id, source);
+    await run(await queueJob());
+    const find = async (filters: object) => {
+      const answer = await retrieve({ query: 'granite', top_k: 100, search_type: 'keyword', filters }, api.key, id);
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json.results.map(({ metadata }: { metadata: { label: string } }) => metadata.label).toSorted();
+    };
+    // Metadata of documents is stored as one line.
+    const labels = AWKWARD_TEXTS.map((text) => collapseWhitespace(text)).toSorted();
+    for (const text of AWKWARD_TEXTS) {
+      const label = collapseWhitespace(text);
+      const others = labels.filter((other) => other !== label);
+      assert.deepEqual(await find({ document_name: `${text}.txt` }), [label]);
+      assert.deepEqual(await find({ metadata: { label } }), [label]);
+      assert.deepEqual(await find({ metadata: { label: { $in: [label, 'another'] } } }), [label]);
+      assert.deepEqual(await find({ metadata: { label: { $ne: label } } }), others);
+      assert.deepEqual(await find({ metadata: { [`key ${label}`]: 'set' } }), [label]);
+      assert.deepEqual(await find({ metadata: { [`key ${label}`]: { $ne: 'set' } } }), others);
+    }
   });
 
   it('returns the components of scores with include_scores', async () => {
