@@ -65,15 +65,7 @@ export async function boot(
 ): Promise<Booted> {
   requireModelFiles(config);
   requireMemory(config, logger);
-  const db = await openDatabase(config, logger, lifecycle);
-  await db.migrate();
-  const secrets = await openSecrets(config);
-  const blobs = await openBlobs(config, lifecycle);
-  const throughOutage = <T>(open: () => Promise<T>) => awaitStores(open, logger, options);
-  const chunks = await throughOutage(() => openIndex(config, lifecycle, db));
-  if (options.role === 'api' && !(await hasAnyApiKey(db.sql)))
-    await requireNoStoredData(config.dataDir, 'the database has no API key');
-  await throughOutage(() => requireOwnStores({ db, blobs, chunks, secrets, config }));
+  const { db, secrets, blobs, chunks } = await openStores(config, logger, lifecycle, options);
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs(db, logger, lifecycle),
@@ -116,6 +108,26 @@ export async function boot(
     billing.evictLimits(id);
   };
   return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry };
+}
+
+/** Opens the stores, and checks that they belong together. */
+async function openStores(
+  config: Config,
+  logger: Logger,
+  lifecycle: ProcessLifecycle,
+  options: BootOptions,
+): Promise<Pick<Deps, 'db' | 'secrets' | 'blobs' | 'chunks'>> {
+  const db = await openDatabase(config, logger, lifecycle);
+  await db.migrate();
+  const secrets = await openSecrets(config);
+  const blobs = await openBlobs(config, lifecycle);
+  const throughOutage = <T>(open: () => Promise<T>) => awaitStores(open, logger, options);
+  const chunks = await throughOutage(() => openIndex(config, lifecycle, db));
+  if (options.role === 'api' && !(await hasAnyApiKey(db.sql)))
+    await requireNoStoredData(config.dataDir, 'the database has no API key');
+  const stores = { db, secrets, blobs, chunks };
+  await throughOutage(() => requireOwnStores({ ...stores, config }));
+  return stores;
 }
 
 /** An outage of a store is not fixed by a restart of this process, so it waits, without a limit. */
