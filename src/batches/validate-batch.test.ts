@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { callBatches, chatLine, uploadBatchFile, waitForBatch } from '../../test/batches.ts';
+import { callBatches, chatLine, createBatchOf, uploadBatchFile, waitForBatch } from '../../test/batches.ts';
 import { assertSchema, useApi } from '../../test/harness.ts';
 import { RUN_BATCH } from './batch-job.ts';
 import { batchHandler } from './batch-worker.ts';
+import { countLines } from './line-store.ts';
 import { LineDefect, parseLine } from './parse-line.ts';
 import { Batch } from './schema.ts';
 import { type FileLine, splitLines } from './split-lines.ts';
+import { selectBatch } from './store.ts';
+import { validateBatch } from './validate-batch.ts';
 
 const URL = '/v1/chat/completions';
 
@@ -74,6 +77,29 @@ describe('validation of batches', () => {
 
   it('reports at most 1,000 errors', async () => {
     assert.equal((await errorsOf('{}\n'.repeat(1_200))).length, 1_000);
+  });
+});
+
+describe('the validation of a batch that is cancelled while its file is read', () => {
+  // Without a worker: the test validates.
+  const api = useApi({ jobs: [RUN_BATCH] });
+
+  it('changes nothing and stores no line', async () => {
+    const { id } = await createBatchOf(api, [chatLine('a', 'Hi'), chatLine('b "quoted"', 'Hi')]);
+    const { organizationId } = await api.makeKey({});
+    const row = await selectBatch(api.db.sql, organizationId, id);
+    assert.ok(row?.status === 'validating');
+    const { blobs } = api.deps;
+    const cancelling = Object.assign(Object.create(blobs) as typeof blobs, {
+      read: async (...parameters: Parameters<typeof blobs.read>) => {
+        assert.equal((await callBatches(api, 'POST', `/${id}/cancel`)).status, 'cancelled');
+        return blobs.read(...parameters);
+      },
+    });
+    await validateBatch({ ...api.deps, blobs: cancelling }, row, new AbortController().signal);
+    const batch = await callBatches(api, 'GET', `/${id}`);
+    assert.deepEqual([batch.status, batch.in_progress_at, batch.request_counts.total], ['cancelled', null, 0]);
+    assert.equal(await countLines(api.db.sql, id), 0);
   });
 });
 
