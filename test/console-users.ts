@@ -56,7 +56,8 @@ export interface InvitationOptions {
 /** Creates an invitation. Returns its token. */
 export async function inviteUser(api: TestApi, role: UserRole, options: InvitationOptions = {}): Promise<string> {
   const { organization = DEFAULT_ORGANIZATION, isOperator = false } = options;
-  const grant = { organizationId: await makeOrganization(api, organization), role, isOperator, note: null };
+  const organizationId = await makeOrganization(api, organization);
+  const grant = { organizationId, role, isOperator, note: null, createdBy: 'service' };
   return (await addInvitation(api.db.sql, grant, Date.now())).token;
 }
 

@@ -252,7 +252,7 @@ async function addBlock({ deps }: TestApi, organizationId: string): Promise<void
 
 /** Adds a member with a session, and an open invitation. */
 async function addPeople(api: TestApi, organizationId: string, email: string): Promise<void> {
-  const grant = { organizationId, role: 'viewer', isOperator: false, note: null } as const;
+  const grant = { organizationId, role: 'viewer', isOperator: false, note: null, createdBy: 'service' } as const;
   const { token } = await addInvitation(api.db.sql, grant, Date.now());
   await addInvitation(api.db.sql, grant, Date.now());
   const body = { token, email, password: 'correct horse battery' };

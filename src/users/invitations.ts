@@ -9,6 +9,7 @@ import { newId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { changeMembership, makeOperator } from './change-rights.ts';
 import { type ClientRequest, userActor } from './client-request.ts';
+import { isCreatorEntitled } from './link-creator.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import type {
   AcceptInvitation,
@@ -43,6 +44,8 @@ export interface InvitationGrant {
   role: UserRole;
   isOperator: boolean;
   note: string | null;
+  /** The id of the user or key that invites, or of the service. */
+  createdBy: string;
 }
 
 /** Adds an invitation. Returns its row and the token, which is not stored. */
@@ -69,9 +72,10 @@ export async function createInvitation(
   { role, note = null }: CreateInvitation,
 ): Promise<InvitationWithToken> {
   requireOwner(call);
-  const { organizationId } = call.caller;
+  const { organizationId, keyId: createdBy } = call.caller;
+  const grant = { organizationId, role, note, createdBy, isOperator: false };
   return db.sql.transaction(async (sql) => {
-    const { row, token } = await addInvitation(sql, { organizationId, role, note, isOperator: false }, now());
+    const { row, token } = await addInvitation(sql, grant, now());
     const changes = [{ field: 'role', to: role }];
     await recordChange(sql, toActor(call), {
       action: 'invitation.created',
@@ -159,7 +163,10 @@ export async function redeemInvitation(
   const invitation = await takeInvitation(sql, hashToken(token), time);
   if (invitation === null || (await selectOrganization(sql, invitation.organizationId)) === null)
     return { rejection: 'invalid_invitation' };
-  const { organizationId, role, isOperator } = invitation;
+  const { organizationId, role, isOperator, createdBy } = invitation;
+  // Invitations of an earlier version have no creator, and last for a week.
+  if (createdBy !== null && !(await isCreatorEntitled(sql, createdBy, organizationId, time)))
+    return { rejection: 'invalid_invitation' };
   const actor = userActor(user.id, client);
   if (isNew) await insertUser(sql, user);
   if (!(await changeMembership(sql, { organizationId, userId: user.id, role }, actor)))

@@ -1,13 +1,13 @@
-import { selectApiKey } from '../accounts/store.ts';
 import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Sql } from '../db/db.ts';
 import { type ListQuery, page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidPasswordReset, notFound } from '../errors.ts';
-import { type Call, OPERATOR } from '../lib/caller.ts';
+import type { Call } from '../lib/caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { type ClientRequest, userActor } from './client-request.ts';
 import { requireOwner } from './invitations.ts';
+import { isCreatorEntitled } from './link-creator.ts';
 import { hashPassword } from './password.ts';
 import { replacePassword } from './replace-password.ts';
 import type { PasswordReset, RedeemPasswordReset, User } from './schema.ts';
@@ -15,7 +15,6 @@ import { listUserOrganizations, openSession, type SessionDeps } from './sessions
 import {
   hasPasswordReset,
   lockUser,
-  type PasswordResetRow,
   selectMember,
   selectMemberships,
   selectUser,
@@ -78,22 +77,15 @@ async function isCoveredBy(sql: Sql, user: UserRow, organizationId: string | nul
   return !user.isOperator && memberships.length === 1 && memberships[0]?.id === organizationId;
 }
 
-/** Whether the creator of a link still has the rights with which it was created. */
-async function isCreatorEntitled(sql: Sql, { createdBy, organizationId }: PasswordResetRow, now: Date) {
-  if (createdBy === null) return false;
-  if (organizationId !== null) return (await selectMember(sql, organizationId, createdBy))?.role === 'owner';
-  if (createdBy === OPERATOR.keyId || (await selectUser(sql, createdBy))?.isOperator === true) return true;
-  const key = await selectApiKey(sql, createdBy);
-  const isActive = key !== null && key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
-  return isActive && key.scopes.includes('admin');
-}
-
 /** Takes a link and returns its user, locked. Throws 400 when it is not valid, or its creator may not reset the user any more. */
 async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promise<UserRow> {
   const reset = await takePasswordReset(sql, tokenHash, now);
   const user = reset === null ? null : await lockUser(sql, reset.userId);
-  if (reset === null || user === null) throw invalidPasswordReset();
-  const isAllowed = (await isCreatorEntitled(sql, reset, now)) && (await isCoveredBy(sql, user, reset.organizationId));
+  // Without a creator: from an earlier version.
+  if (reset === null || user === null || reset.createdBy === null) throw invalidPasswordReset();
+  const { createdBy, organizationId } = reset;
+  const isAllowed =
+    (await isCreatorEntitled(sql, createdBy, organizationId, now)) && (await isCoveredBy(sql, user, organizationId));
   if (!isAllowed) throw invalidPasswordReset();
   return user;
 }

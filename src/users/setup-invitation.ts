@@ -1,4 +1,5 @@
 import { selectOrganizationByName } from '../accounts/store.ts';
+import { SERVICE_ACTOR } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
 import { DEFAULT_ORGANIZATION } from '../lib/caller.ts';
 import { addInvitation } from './invitations.ts';
@@ -12,7 +13,8 @@ export async function createSetupInvitation({ db, now }: Pick<Deps, 'db' | 'now'
   if (await hasAnyUser(db.sql)) return null;
   const organization = await selectOrganizationByName(db.sql, DEFAULT_ORGANIZATION);
   if (organization === null) return null;
-  const grant = { organizationId: organization.id, role: 'owner', isOperator: true, note: null } as const;
+  const createdBy = SERVICE_ACTOR.id;
+  const grant = { organizationId: organization.id, role: 'owner', isOperator: true, note: null, createdBy } as const;
   const { token } = await addInvitation(db.sql, grant, now());
   return token;
 }

@@ -82,6 +82,8 @@ export const invitations = pgTable(
     role: text().$type<UserRole>().notNull(),
     /** Whether the user becomes an operator: links that a start prints while there is no user. */
     isOperator: boolean('is_operator').notNull(),
+    /** The user or key that has created the link, `cli` or `service`. Null: an earlier version. */
+    createdBy: text('created_by'),
     /** Note of the inviter, such as an email address; null without one. */
     note: text(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),

@@ -74,7 +74,13 @@ describe('people of two processes on one database', () => {
     for (let round = 0; round < RESET_ROUNDS; round += 1) {
       const member = await signedIn(1, [own], 'viewer');
       const { json: link } = await owner.send('POST', `/v1/admin/users/${member.id}/password-reset`);
-      const grant = { organizationId: other, role: 'owner', isOperator: false, note: null } as const;
+      const grant = {
+        organizationId: other,
+        role: 'owner',
+        isOperator: false,
+        note: null,
+        createdBy: 'service',
+      } as const;
       const { token } = await addInvitation(db.sql, grant, Date.now());
       const reset = post(0, '/v1/session/password-reset', { token: link.token, new_password: 'of the attacker' });
       // A hash of a new password takes longer than the whole acceptance.
