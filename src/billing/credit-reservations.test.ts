@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
+import { BY, exactly, limitedCall, TestProcess, usageRecord } from '../../test/credit-process.ts';
 import { openTestDatabase } from '../../test/database.ts';
 import { until } from '../../test/deadline.ts';
 import { SCARCE_CREDITS } from '../../test/support/awkward.ts';
-import { addKey } from '../accounts/add-key.ts';
-import { insertOrganization } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
-import { ApiError } from '../errors.ts';
 import { type Call, type KeyBudget, serviceCaller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { createLogger } from '../lib/logger.ts';
-import type { CostBounds, Reservation } from '../lib/reservation.ts';
-import type { UsageRecord } from '../lib/usage-record.ts';
-import { CreditReservations } from './credit-reservations.ts';
 import { adjustBalance, readBalance, readKeySpend, setBalance, sumCredits, sumLeases } from './credits.ts';
 import { extendLease } from './lease-store.ts';
-import { Ledger } from './ledger.ts';
 import { creditLeases, usageRecords } from './tables.ts';
-
-const BY = { actor: 'test', note: null };
-const logger = createLogger('silent');
 
 /** A deterministic generator of numbers in [0, 1) (mulberry32). */
 function randomFrom(seed: number): () => number {
@@ -33,57 +23,6 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** A process of the service, as far as it concerns credits. */
-class TestProcess {
-  readonly credits: CreditReservations;
-  readonly ledger: Ledger;
-  readonly running: { call: Call; reservation: Reservation }[] = [];
-
-  constructor(db: Database, now: () => number = Date.now) {
-    this.credits = new CreditReservations({ db, logger, now });
-    this.ledger = new Ledger(db, logger);
-  }
-
-  /** Reserves credits; null for 402. */
-  async reserve(call: Call, bounds: CostBounds): Promise<Reservation | null> {
-    try {
-      const reservation = await this.credits.reserve(call, () => bounds);
-      assert.ok(reservation, 'the call is limited');
-      this.running.push({ call, reservation });
-      return reservation;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'insufficient_credits') return null;
-      throw error;
-    }
-  }
-
-  /** Ends a call that is running at a cost. */
-  settle(index: number, costMicros: number): Promise<void> {
-    const [ended] = this.running.splice(index, 1);
-    assert.ok(ended);
-    const { call, reservation } = ended;
-    return this.ledger.record({ ...usageRecord(call, costMicros), charge: reservation.charge }, reservation);
-  }
-}
-
-function usageRecord({ caller }: Call, costMicros: number): UsageRecord {
-  return {
-    ...{ id: newId('usage'), organizationId: caller.organizationId, keyId: caller.keyId, requestId: 'req_1' },
-    ...{ endpoint: '/v1/test', model: 'm', promptTokens: 1, cachedTokens: 0, completionTokens: 1, searches: 0 },
-    ...{
-      rerankUnits: 0,
-      costMicros,
-      durationMs: 1,
-      queueMs: 0,
-      firstTokenMs: null,
-      finishReason: null,
-      isCacheHit: null,
-      isBatch: false,
-    },
-    ...{ outcome: 'completed', createdAt: new Date() },
-  };
-}
-
 describe('CreditReservations', () => {
   let db: Database;
   before(async () => {
@@ -91,17 +30,10 @@ describe('CreditReservations', () => {
   });
   after(() => db.close());
 
-  const newCall = async (balanceMicros: number | null, budget: KeyBudget | null = null): Promise<Call> => {
-    const id = newId('organization');
-    await insertOrganization(db.sql, id, id);
-    const properties = { organizationId: id, name: 'test', scopes: [], models: null, limits: null, expiresAt: null };
-    const { row: key } = await addKey(db.sql, { ...properties, budget });
-    if (balanceMicros !== null) await setBalance(db.sql, id, balanceMicros, BY);
-    return { caller: serviceCaller(id, key.id), requestId: 'req_1', endpoint: '/v1/test', priority: 'interactive' };
-  };
+  const newCall = (balanceMicros: number | null, budget: KeyBudget | null = null) =>
+    limitedCall(db, balanceMicros, budget);
   const balanceOf = async ({ caller }: Call) =>
     (await readBalance(db.sql, caller.organizationId))?.balanceMicros ?? null;
-  const exactly = (micros: number) => ({ minMicros: micros, maxMicros: micros });
 
   it('asks for nothing without a balance and a budget, once the limits are known', async () => {
     const call = await newCall(null);

@@ -43,7 +43,10 @@ export class CreditReservations {
   /** Starts renewals. Ends the leases of a predecessor that crashed, where no other process can use the database. */
   async start(): Promise<void> {
     if (this.#db.isExclusive) await deleteLeases(this.#db.sql, null);
-    this.#unfollow = this.#limits.followChanges();
+    this.#unfollow = this.#db.listen('quire_api_keys', {
+      onNotification: (id) => this.evictLimits(id),
+      onGap: () => this.#limits.evict(),
+    });
     this.#timer = setInterval(() => void this.renew(), RENEWAL_MS).unref();
   }
 
@@ -56,9 +59,15 @@ export class CreditReservations {
     this.#shares.clear();
   }
 
-  /** Reads the limits of a key, or of the keys of an organization, again. */
+  /** Reads the limits of a key, or of the keys of an organization, again, and uses no more of leases that may have been revoked. */
   evictLimits(id: string): void {
     this.#limits.evict(id);
+    for (const share of this.#shares.values()) {
+      if (share.account.id !== id && !share.account.id.startsWith(`${id}/`)) continue;
+      share.revoke();
+      // The new lease covers the calls in progress, and replaces the revoked one.
+      if (!share.isExtending) void this.#extend(share);
+    }
   }
 
   /** Reserves credits for a call: see `Reserve`. */
@@ -115,25 +124,30 @@ export class CreditReservations {
     return waiting;
   }
 
-  /** Extends a lease until no call waits. Calls that arrive during a statement share the next one. */
+  /** Extends a lease until no call waits, at least once. Calls that arrive during a statement share the next one. */
   async #extend(share: CreditShare): Promise<void> {
     share.isExtending = true;
     // Calls of one event-loop turn share a statement.
     await new Promise(setImmediate);
-    while (share.waiting.length > 0) {
+    do {
       await this.#renewing;
       const sentAt = performance.now();
       const targetMicros = share.beginExtension();
       const calls = share.waiting.splice(0);
       try {
-        share.endExtension(await extendLease(this.#db.sql, this.processId, share.account, targetMicros), sentAt);
+        const lease = await extendLease(this.#db.sql, this.processId, share.account, targetMicros);
+        if (share.isRevoked) {
+          share.waiting.unshift(...calls);
+          continue;
+        }
+        share.endExtension(lease, sentAt);
         if (share.isExpired())
           throw databaseUnavailable(new Error('the lease of credits has expired before it arrived'));
         for (const { bounds, resolve } of calls) resolve(share.reserveRest(bounds));
       } catch (error) {
         for (const { reject } of calls) reject(error);
       }
-    }
+    } while (share.waiting.length > 0 || share.isRevoked);
     share.isExtending = false;
   }
 
@@ -144,7 +158,6 @@ export class CreditReservations {
   }
 
   async #renewAll(): Promise<void> {
-    for (const [id, share] of this.#shares) if (share.isIdle()) this.#shares.delete(id);
     const shares = [...this.#shares.values()].filter(({ isExtending }) => !isExtending);
     for (let index = 0; index < shares.length; index += MAX_RENEWED) {
       const group = shares.slice(index, index + MAX_RENEWED);
@@ -153,7 +166,11 @@ export class CreditReservations {
       try {
         const renewed = await renewLeases(this.#db.sql, this.processId, leases);
         const amounts = new Map(renewed.map(({ account, amountMicros }) => [account, amountMicros]));
-        for (const share of group) share.endRenewal(amounts.get(share.account.id) ?? 0, sentAt);
+        for (const [at, share] of group.entries()) {
+          share.endRenewal(amounts.get(share.account.id) ?? 0, sentAt);
+          // A lease that was revoked is ended by the next renewal.
+          if (leases[at]?.amountMicros === 0 && share.isIdle()) this.#shares.delete(share.account.id);
+        }
       } catch (error) {
         this.#logger.warn({ error: describeError(error) }, 'credit leases not renewed');
       }
@@ -177,7 +194,7 @@ export class CreditReservations {
 
   #budgetShare({ caller: { keyId } }: Call, budget: KeyBudget): CreditShare {
     const period = budgetPeriod(budget, this.#now());
-    return this.#share({ id: `${keyId}/${period}`, budget: { keyId, period, limitMicros: budget.limitMicros } });
+    return this.#share({ id: `${keyId}/${period}`, budget: { keyId, period } });
   }
 
   #reservation(

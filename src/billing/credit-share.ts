@@ -22,6 +22,8 @@ export class CreditShare {
   /** Calls in order of arrival. */
   readonly waiting: WaitingCall[] = [];
   isExtending = false;
+  /** Whether the lease was revoked since the extension that runs was sent. Its result may be older. */
+  isRevoked = false;
   /** Whether the soft limit of the budget has been logged. */
   hasWarned = false;
   #leasedMicros = 0;
@@ -67,6 +69,7 @@ export class CreditShare {
 
   /** The lease that all waiting calls need, in micros. Begins an extension. */
   beginExtension(): number {
+    this.isRevoked = false;
     this.#settledMicros = 0;
     return this.waiting.reduce((sum, { bounds }) => sum + bounds.maxMicros, this.#reservedMicros);
   }
@@ -76,6 +79,12 @@ export class CreditShare {
     this.#leasedMicros = leasedMicros - this.#settledMicros;
     this.spentMicros = spentMicros + this.#settledMicros;
     this.#validUntil = sentAt + LEASE_MS - EXPIRY_MARGIN_MS;
+  }
+
+  /** Ends the lease: the account has less than before. What calls have reserved must be leased again. */
+  revoke(): void {
+    this.#leasedMicros = 0;
+    this.isRevoked = true;
   }
 
   /** Gives back what is more than the calls since the last renewal have needed. Returns what to renew. */

@@ -7,6 +7,7 @@ import type { PageBounds } from '../db/page.ts';
 import { invalidValue } from '../errors.ts';
 import type { KeyBudget } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { revokeLeases } from './revoke-leases.ts';
 import { creditLeases, creditTransactions, keySpend, usageDaily, usageRecords } from './tables.ts';
 import { firstIdAt, rolledUpUntil } from './usage-store.ts';
 
@@ -107,7 +108,7 @@ function changeBalance(
     const { kind, balanceMicros, amountMicros } = change(row.current);
     await transaction.update(organizations).set({ balanceMicros }).where(ofOrganization);
     if ((balanceMicros ?? 0) < (await sumLeases(transaction, organizationId))) {
-      await transaction.delete(creditLeases).where(eq(creditLeases.account, organizationId));
+      await revokeLeases(transaction, organizationId);
     }
     const values = {
       id: newId('creditTransaction'),
@@ -170,9 +171,10 @@ export function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<nu
   });
 }
 
-/** Deletes what `readKeySpend` has stored, so that it is added up again: for every change of a key's budget. */
+/** Deletes what `readKeySpend` has stored, so that it is added up again, and revokes leases: for every change of a key's budget. */
 export async function forgetKeySpend(sql: Sql, keyId: string): Promise<void> {
   await sql.delete(keySpend).where(eq(keySpend.keyId, keyId));
+  await revokeLeases(sql, keyId);
 }
 
 /** Sums of an organization, in micros. `transactions - charged` equals the balance, or 0 while it is unlimited. */

@@ -1,5 +1,5 @@
 import { and, eq, sql as fragment, ne, sum } from 'drizzle-orm';
-import { organizations } from '../accounts/tables.ts';
+import { apiKeys, organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import { sumKeyUsage } from './credits.ts';
 import { creditLeases, keySpend } from './tables.ts';
@@ -13,7 +13,7 @@ const SPARE_DIVISOR = 32;
 export interface CreditAccount {
   /** Id of the organization, or `key id/period`. */
   id: string;
-  budget: { keyId: string; period: string; limitMicros: number } | null;
+  budget: { keyId: string; period: string } | null;
 }
 
 /** A lease after its extension, in micros. */
@@ -44,20 +44,26 @@ export function extendLease(
       .from(creditLeases)
       .where(and(ofAccount, ne(creditLeases.processId, processId)));
     const availableMicros = Math.max(0, limitMicros - spentMicros - Number(others?.total ?? 0));
-    const spareMicros = Math.floor(Math.max(0, availableMicros - targetMicros) / SPARE_DIVISOR);
+    const restMicros = targetMicros === 0 ? 0 : Math.max(0, availableMicros - targetMicros);
+    const spareMicros = Math.floor(restMicros / SPARE_DIVISOR);
     const leasedMicros = Math.min(availableMicros, targetMicros + spareMicros);
     const values = { amountMicros: leasedMicros, expiresAt: LEASE_END };
-    await transaction
-      .insert(creditLeases)
-      .values({ account: account.id, processId, ...values })
-      .onConflictDoUpdate({ target: [creditLeases.account, creditLeases.processId], set: values });
+    // A lease of 0 is one that was revoked.
+    if (leasedMicros === 0)
+      await transaction.delete(creditLeases).where(and(ofAccount, eq(creditLeases.processId, processId)));
+    else {
+      await transaction
+        .insert(creditLeases)
+        .values({ account: account.id, processId, ...values })
+        .onConflictDoUpdate({ target: [creditLeases.account, creditLeases.processId], set: values });
+    }
     return { leasedMicros, spentMicros };
   });
 }
 
 const LEASE_END = fragment<Date>`now() + make_interval(secs => ${LEASE_MS / 1_000})`;
 
-/** Locks the row of an account. `limitMicros`: null is unlimited. */
+/** Locks the row of an account. `limitMicros`: null is unlimited. Limits are read, not cached: this process may not know a new one yet. */
 async function lockAccount(
   sql: Sql,
   { id, budget }: CreditAccount,
@@ -70,7 +76,7 @@ async function lockAccount(
       .for('no key update');
     return { limitMicros: organization?.balanceMicros ?? null, spentMicros: 0 };
   }
-  const { keyId, period, limitMicros } = budget;
+  const { keyId, period } = budget;
   const lock = () =>
     sql
       .select({ spentMicros: keySpend.spentMicros })
@@ -83,7 +89,8 @@ async function lockAccount(
     await sql.insert(keySpend).values({ keyId, period, spentMicros }).onConflictDoNothing();
     [spend] = await lock();
   }
-  return { limitMicros, spentMicros: spend?.spentMicros ?? 0 };
+  const [key] = await sql.select({ budget: apiKeys.budget }).from(apiKeys).where(eq(apiKeys.id, keyId));
+  return { limitMicros: key?.budget?.limitMicros ?? null, spentMicros: spend?.spentMicros ?? 0 };
 }
 
 /** A lease that goes on with at most this amount; 0 ends it. */

@@ -5,7 +5,7 @@ import type { Caller, KeyBudget } from '../lib/caller.ts';
 import { ReadCache } from '../lib/read-cache.ts';
 
 /** How long limits are trusted without a query: a bound for the case that a notification is lost. */
-const CACHE_TTL_MS = 3_000;
+export const LIMITS_TTL_MS = 3_000;
 /** Cached keys; beyond that the oldest is evicted. */
 const MAX_CACHED_KEYS = 10_000;
 
@@ -25,27 +25,19 @@ interface CachedLimits extends SpendingLimits {
  * without the key itself, are limited as well.
  */
 export class SpendingLimitsCache {
-  readonly #db: Pick<Database, 'sql' | 'listen'>;
+  readonly #db: Pick<Database, 'sql'>;
   /** By key id. */
   readonly #limits: ReadCache<CachedLimits>;
 
   /** `now` returns milliseconds since 1970. */
-  constructor(db: Pick<Database, 'sql' | 'listen'>, now: () => number) {
+  constructor(db: Pick<Database, 'sql'>, now: () => number) {
     this.#db = db;
-    this.#limits = new ReadCache({ ttlMs: CACHE_TTL_MS, maxEntries: MAX_CACHED_KEYS, now });
+    this.#limits = new ReadCache({ ttlMs: LIMITS_TTL_MS, maxEntries: MAX_CACHED_KEYS, now });
   }
 
   /** The limits of a caller; not a promise when they are cached. */
   get(caller: Pick<Caller, 'organizationId' | 'keyId'>): SpendingLimits | Promise<SpendingLimits> {
     return this.#limits.get(caller.keyId, () => this.#read(caller));
-  }
-
-  /** Evicts keys that any process changes, until the returned function is called. */
-  followChanges(): () => void {
-    return this.#db.listen('quire_api_keys', {
-      onNotification: (id) => this.evict(id),
-      onGap: () => this.evict(),
-    });
   }
 
   /** Evicts a key or the keys of an organization, or all keys without an id. What a running query reads is not cached. */

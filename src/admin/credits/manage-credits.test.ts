@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { BY, exactly, limitedCall, TestProcess } from '../../../test/credit-process.ts';
+import { until } from '../../../test/deadline.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { setBalance } from '../../billing/credits.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { CreditTransaction, OrganizationCredits } from './schema.ts';
@@ -50,9 +53,34 @@ describe('/v1/admin/credits/{organization_id}', () => {
     assert.deepEqual([page.data, page.has_more], [[list.data[1]], true]);
   });
 
+  it('a lower balance holds in other processes before the response', async () => {
+    const call = await limitedCall(api.db, null, null);
+    const [notified, deaf] = [new TestProcess(api.db), new TestProcess(api.db)];
+    await notified.credits.start();
+    for (const { credits } of [notified, deaf]) {
+      assert.equal(await credits.reserve(call, () => exactly(10)), null, 'unlimited');
+    }
+    const { organizationId } = call.caller;
+    await set(organizationId, { balance_micros: 10_000 });
+    for (const each of [notified, deaf]) {
+      assert.equal((await each.reserve(call, exactly(100)))?.grantedMicros, 100);
+      await each.settle(0, 0);
+    }
+    let isAnswered = false;
+    const adjusted = adjust(organizationId, { amount_micros: -10_000 }).finally(() => {
+      isAnswered = true;
+    });
+    await until(async () => (await balanceOf(organizationId)) === 0);
+    assert.equal(isAnswered, false, 'a process may still use its lease');
+    for (const _ of ['notices', 'ends its lease']) await deaf.credits.renew();
+    await adjusted;
+    for (const each of [notified, deaf]) assert.equal(await each.reserve(call, exactly(1)), null);
+    await notified.credits.stop();
+  });
+
   it('a repeated Idempotency-Key adds the credit once', async () => {
     const id = await makeOrganization('repeated');
-    await set(id, { balance_micros: 0 });
+    await setBalance(api.db.sql, id, 0, BY);
     const headers = { 'idempotency-key': 'invoice-1' };
     const first = await adjust(id, { amount_micros: 5 }, headers);
     assert.deepEqual((await adjust(id, { amount_micros: 5 }, headers)).json, first.json);
@@ -62,7 +90,7 @@ describe('/v1/admin/credits/{organization_id}', () => {
   it('400 naming the field, 404 for an unknown organization', async () => {
     const id = await makeOrganization('refused');
     assertError(await adjust(id, { amount_micros: 1 }), 400, 'invalid_value', 'amount_micros');
-    await set(id, { balance_micros: 1 });
+    await setBalance(api.db.sql, id, 1, BY);
     assertError(await adjust(id, { amount_micros: -2 }), 400, 'invalid_value', 'amount_micros');
     assertError(await adjust(id, { amount_micros: Number.MAX_SAFE_INTEGER }), 400, 'invalid_value', 'amount_micros');
     assertError(await adjust(id, { amount_micros: 0.5 }), 400, 'invalid_value', 'amount_micros');
@@ -76,7 +104,7 @@ describe('/v1/admin/credits/{organization_id}', () => {
     }
     assert.equal(await balanceOf(id), 1);
     const { json: log } = await api.send('GET', `/v1/admin/audit?organization_id=${id}`);
-    assert.equal(log.data.length, 1, 'a change that failed is not recorded');
+    assert.equal(log.data.length, 0, 'a change that failed is not recorded');
     for (const unknown of ['x', newId('organization')]) {
       const answers = [
         await api.send('GET', `${PATH}/${unknown}`),

@@ -32,7 +32,7 @@ export function creditRoutes(app: App, deps: Pick<AdminDeps, 'db' | 'evictKeys'>
     {
       schema: {
         summary: 'Set the credits of an organization',
-        description: `Null makes them unlimited, as they are at first. ${RIGHTS}`,
+        description: `Null makes them unlimited, as they are at first. A lower balance holds in every process before the response; calls in progress are charged what it covers. ${RIGHTS}`,
         tags,
         params,
         body: SetCredits,

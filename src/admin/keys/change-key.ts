@@ -3,6 +3,7 @@ import { generateKey, hashKey, keyHint } from '../../accounts/api-key.ts';
 import { type ApiKeyRow, updateApiKey } from '../../accounts/store.ts';
 import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
 import { forgetKeySpend } from '../../billing/credits.ts';
+import { awaitRevocations } from '../../billing/revoke-leases.ts';
 import { invalidValue } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { AdminDeps } from '../admin-deps.ts';
@@ -47,6 +48,7 @@ export async function updateKey(deps: ChangeKeyDeps, call: Call, id: string, bod
     return after;
   });
   deps.evictKeys(id);
+  await awaitRevocations(deps.db.sql, id);
   return viewKey(updated, deps);
 }
 

@@ -5,6 +5,7 @@ import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { openUserSession, type SignedIn } from '../../../test/support/open-session.ts';
 import { addKey } from '../../accounts/add-key.ts';
 import { apiKeys } from '../../accounts/tables.ts';
+import { setBalance } from '../../billing/credits.ts';
 import { listOf } from '../../db/page.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
@@ -74,7 +75,7 @@ describe('/v1/admin/organizations', () => {
     const { json: revoked } = await api.send('POST', `/v1/admin/keys/${earlier}/revoke`);
     const revokedAt = new Date(revoked.revoked_at * 1000 - 60_000);
     await api.db.sql.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, earlier));
-    await api.send('PUT', `/v1/admin/credits/${organizationId}`, { body: { balance_micros: 70 } });
+    await setBalance(api.db.sql, organizationId, 70, { actor: 'test', note: null });
     assert.equal((await api.send('GET', '/v1/models', { key })).status, 200);
     const path = `${PATH}/${organizationId}`;
     for (let run = 0; run < 2; run += 1) {

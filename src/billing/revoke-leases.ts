@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { and, eq, sql as fragment, gt, like, or } from 'drizzle-orm';
+import type { Sql } from '../db/db.ts';
+import { notify } from '../db/notifications.ts';
+import { creditLeases } from './tables.ts';
+
+/** Interval of queries for revoked leases. Processes that are notified end theirs within milliseconds. */
+const POLL_MS = 20;
+
+/**
+ * Revokes the leases of an organization, or of the budgets of a key, in the transaction that lowers their limit: sets them to 0. Processes are
+ * notified, or notice when they renew, and replace or delete theirs once they use no more of it.
+ */
+export async function revokeLeases(sql: Sql, id: string): Promise<void> {
+  // In the order of the other statements, so that none of them deadlock.
+  await sql.execute(fragment`
+    with locked as materialized (
+      select account, process_id from credit_leases where ${isLeaseOf(id)} order by account, process_id for update
+    )
+    update credit_leases set amount_micros = 0 from locked
+    where credit_leases.account = locked.account and credit_leases.process_id = locked.process_id`);
+  await notify(sql, 'quire_api_keys', id);
+}
+
+/**
+ * Resolves when no process can use a revoked lease of an organization or a key: within milliseconds, where notifications are lost after two
+ * renewals, and at the latest when the lease of a process that does not answer expires.
+ */
+export async function awaitRevocations(sql: Sql, id: string): Promise<void> {
+  const isRevoked = and(isLeaseOf(id), eq(creditLeases.amountMicros, 0), gt(creditLeases.expiresAt, fragment`now()`));
+  while ((await sql.select().from(creditLeases).where(isRevoked).limit(1)).length > 0) await sleep(POLL_MS);
+}
+
+const isLeaseOf = (id: string) => or(eq(creditLeases.account, id), like(creditLeases.account, `${id}/%`));
