@@ -48,6 +48,17 @@ describe('routes without a key', () => {
     assert.ok(WITH_BODY.length >= 6);
   });
 
+  it('serialize the description of the API once', async (t) => {
+    const stringify = t.mock.method(JSON, 'stringify');
+    for (const path of ['/openapi.json', '/docs/json', '/openapi.json', '/docs/json']) {
+      const { status, json: document, headers } = await api.send('GET', path, { key: null });
+      assert.deepEqual([status, document.info.title], [200, 'Quire'], path);
+      assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
+    }
+    const documents = stringify.mock.calls.filter(({ arguments: [value] }) => value?.openapi !== undefined);
+    assert.equal(documents.length, 1);
+  });
+
   for (const route of WITH_BODY) {
     const send = (body: string, headers = {}) =>
       api.send(route.method, pathOf(route), { key: null, body, headers: { origin: api.url, ...headers } });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { App } from './app.ts';
 import { errorResponses, type RouteFacts, responseHeaders } from './describe-operation.ts';
 import { nameComponents } from './name-components.ts';
@@ -62,17 +62,18 @@ const DOCS_THEME = new URL('./assets/docs-theme.js', import.meta.url);
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
+const INFO = {
+  title: 'Quire',
+  description: 'Inference, retrieval and knowledge bases for OpenAI clients, on your own machine.',
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+};
+
 /** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
 export async function describeApi(app: App, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: {
-        title: 'Quire',
-        version,
-        description: 'Inference, retrieval and knowledge bases for OpenAI clients, on your own machine.',
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      },
+      info: { ...INFO, version },
       components: {
         securitySchemes: {
           key: {
@@ -99,9 +100,13 @@ export async function describeApi(app: App, version: string): Promise<void> {
     transformObject: (document) =>
       nameComponents('openapiObject' in document ? document.openapiObject : document.swaggerObject),
   });
+  const sendJson = sendOnceCreated('application/json; charset=utf-8', () => JSON.stringify(app.swagger()));
+  const sendYaml = sendOnceCreated('application/x-yaml', () => app.swagger({ yaml: true }));
   app.addHook('onRoute', (route) => {
     // The plugin registers the routes of the page without our `config`.
     if (route.url.startsWith(DOCS_PATH)) route.config = { ...route.config, scope: 'public' };
+    if (route.url === `${DOCS_PATH}/json`) route.handler = sendJson;
+    if (route.url === `${DOCS_PATH}/yaml`) route.handler = sendYaml;
   });
   await app.register(swaggerUi, {
     routePrefix: DOCS_PATH,
@@ -120,5 +125,14 @@ export async function describeApi(app: App, version: string): Promise<void> {
       },
     },
   });
-  app.get('/openapi.json', { schema: { hide: true }, config: { scope: 'public' } }, async () => app.swagger());
+  app.get('/openapi.json', { schema: { hide: true }, config: { scope: 'public' } }, sendJson);
+}
+
+/** A handler of a large response that is the same for everybody. It needs no key, so each request must cost little. */
+function sendOnceCreated(type: string, create: () => string) {
+  let bytes: Buffer | undefined;
+  return async (_request: FastifyRequest, reply: FastifyReply) => {
+    bytes ??= Buffer.from(create());
+    return reply.type(type).send(bytes);
+  };
 }

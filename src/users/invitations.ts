@@ -119,9 +119,9 @@ export async function acceptInvitation(
   if (!(await hasInvitation(deps.db.sql, hashToken(token), new Date(deps.now())))) throw invalidInvitation();
   const succeed = await requireAttempt(deps, email, client);
   const existing = await selectUserByEmail(deps.db.sql, email);
-  if (existing !== null && !(await verifyPassword(password, existing.passwordHash, deps.passwordCost)))
+  if (existing !== null && !(await verifyPassword(password, existing.passwordHash, deps.passwordCost, client.address)))
     throw wrongPassword();
-  const passwordHash = existing?.passwordHash ?? (await hashPassword(password, deps.passwordCost));
+  const passwordHash = existing?.passwordHash ?? (await hashPassword(password, deps.passwordCost, client.address));
   const user = existing ?? { id: newId('user'), email, name: name ?? email, passwordHash, isOperator: false };
   const organizationId = await deps.db.sql.transaction(async (sql) => {
     // A reset of the password may have been used since the check.

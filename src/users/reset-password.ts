@@ -99,7 +99,7 @@ export async function redeemPasswordReset(
   const tokenHash = hashToken(token);
   // A hash costs 0.3 s and 128 MiB: none for unknown tokens.
   if (!(await hasPasswordReset(deps.db.sql, tokenHash, new Date(deps.now())))) throw invalidPasswordReset();
-  const passwordHash = await hashPassword(password, deps.passwordCost);
+  const passwordHash = await hashPassword(password, deps.passwordCost, client.address);
   const user = await deps.db.sql.transaction(async (sql) => {
     const resettable = await takeResettableUser(sql, tokenHash, new Date(deps.now()));
     const { id: userId } = resettable;

@@ -34,7 +34,7 @@ export async function signIn(deps: SessionDeps, client: ClientRequest, { email, 
   const address = email.toLowerCase();
   const succeed = await requireAttempt(deps, address, client);
   const user = await selectUserByEmail(deps.db.sql, address);
-  const isValid = await verifyPassword(password, user?.passwordHash ?? null, deps.passwordCost);
+  const isValid = await verifyPassword(password, user?.passwordHash ?? null, deps.passwordCost, client.address);
   if (user === null || !isValid) throw invalidCredentials();
   succeed();
   const [organization] = await listUserOrganizations(deps, user);
@@ -154,7 +154,8 @@ export async function confirmUser(
   if (password === undefined) throw missingField(param);
   // The session is the device: guesses of others do not keep its user from proving the password.
   const succeed = await requireAttempt(deps, user.email, client, session.tokenHash);
-  if (!(await verifyPassword(password, user.passwordHash, deps.passwordCost))) throw invalidCredentials(param);
+  if (!(await verifyPassword(password, user.passwordHash, deps.passwordCost, client.address)))
+    throw invalidCredentials(param);
   succeed();
 }
 
@@ -172,7 +173,7 @@ export async function changePassword(
   // Otherwise a session would be enough to give an account without a password another way to sign in.
   if (user.passwordHash === null) throw invalidCredentials('current_password');
   await confirmUser(deps, client, authenticated, { param: 'current_password', password });
-  const passwordHash = await hashPassword(newPassword, deps.passwordCost);
+  const passwordHash = await hashPassword(newPassword, deps.passwordCost, client.address);
   const change = { userId: user.id, passwordHash, removesIdentities: removesIdentities ?? false };
   await deps.db.sql.transaction((sql) => replacePassword(sql, change, userActor(user.id, client)));
   return openSession(deps, client, user.id, session.organizationId);

@@ -47,9 +47,21 @@ function run({ url, localAddress, connections, head, body, bodyBytes }: FloodOpt
       .setNoDelay()
       .once('connect', send)
       .on('error', () => {});
-    socket.setEncoding('latin1').on('data', (text: string) => {
+    // Bytes of the response that are still to come; null before its head.
+    let missing: number | null = null;
+    let isLast = false;
+    socket.on('data', (chunk: Buffer) => {
+      const headBytes = missing === null ? chunk.indexOf('\r\n\r\n') + 4 : 0;
+      if (missing === null) {
+        const lines = chunk.subarray(0, headBytes).toString('latin1');
+        missing = Number(/^content-length: (\d+)/im.exec(lines)?.[1]);
+        isLast = /^connection: close/im.test(lines);
+      }
+      missing -= chunk.length - headBytes;
+      if (missing > 0) return;
+      missing = null;
       responses += 1;
-      if (/connection: close/i.test(text)) socket.end();
+      if (isLast) socket.end();
       else send();
     });
     socket.once('close', open);

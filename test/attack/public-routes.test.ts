@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { type Service, startService } from '../spawned-service.ts';
-import { startFlood } from './flood.ts';
+import { type FloodOptions, startFlood } from './flood.ts';
 import { scaled } from './scale.ts';
 
 const MB = 1_000_000;
 const MEASURED_MS = scaled(6_000, 2_000);
-/** Before public bodies had bounds of their own, 4 % of the chats were left. */
-const LEAST_PART = 0.25;
+/** Before public routes had bounds of their own, 3 to 6 % of the chats were left. */
+const LEAST_PART = 0.15;
+const ROUNDS = 3;
 /** Connections of the flood, each of which sends one body after the other. */
 const FLOODS = 2;
 /** Connections that never end a body of the maximum size. */
@@ -65,22 +66,37 @@ describe('routes without a key', () => {
     return count;
   };
 
+  /** Requires that a client keeps a part of its chats beside a flood of requests of another one. */
+  const measure = async (t: TestContext, name: string, request: Pick<FloodOptions, 'head' | 'body' | 'bodyBytes'>) => {
+    let isLeft = false;
+    // On a busy machine, one round can meet other work.
+    for (let round = 0; round < ROUNDS && !isLeft; round += 1) {
+      const alone = await countChats();
+      const from = { url: service.url, localAddress: '127.0.0.2', connections: FLOODS };
+      const flood = await startFlood({ ...from, ...request });
+      const beside = await countChats();
+      t.diagnostic(`${name}: ${alone} chats alone, ${beside} beside ${await flood.stop()} responses`);
+      isLeft = beside > alone * LEAST_PART;
+    }
+    assert.ok(isLeft, name);
+  };
+
   for (const bytes of [scaled(64, 16) * MB, 16_000]) {
     it(`floods of bodies of ${bytes} bytes leave another client a part of its chats`, {
       timeout: 240_000,
     }, async (t) => {
       await countChats();
-      for (const path of PATHS) {
-        const alone = await countChats();
-        const from = { url: service.url, localAddress: '127.0.0.2', connections: FLOODS };
-        const flood = await startFlood({ ...from, head: head(path, bytes), body: FORM, bodyBytes: bytes });
-        const beside = await countChats();
-        const responses = await flood.stop();
-        t.diagnostic(`${path}: ${alone} chats alone, ${beside} beside ${responses} responses`);
-        assert.ok(beside > alone * LEAST_PART, `${path}: ${alone} chats alone, ${beside} beside the flood`);
-      }
+      for (const path of PATHS) await measure(t, path, { head: head(path, bytes), body: FORM, bodyBytes: bytes });
     });
   }
+
+  it('floods of requests for the API description leave another client a part of its chats', async (t) => {
+    for (const path of ['/openapi.json', '/docs/json', '/docs/yaml']) {
+      // The description is created by the first request.
+      await (await fetch(service.url + path)).arrayBuffer();
+      await measure(t, path, { head: `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`, body: '', bodyBytes: 0 });
+    }
+  });
 
   /** Statuses of ten attempts to sign in, each to another account. */
   const signIn = async (): Promise<number[]> => {
