@@ -221,6 +221,44 @@ describe('a batch that is run again', () => {
     assert.equal(blobs().length, stored);
   });
 
+  it('writes every result once and in order when there are more than one read of their sizes takes', async () => {
+    const { id } = await createBatchOf(api, [chatLine('line 1', 'Hi')]);
+    const lines = 2_001;
+    const results = (status: 'completed' | 'failed', from: number) =>
+      Array.from({ length: lines }, (_, index) => from + index).map((line) => ({
+        ...{ batchId: id, line, id: newId('batchLine'), customId: `line "${line}"`, start: 0, bytes: 1, weight: 1 },
+        ...{ orderKey: '', status, statusCode: 200, requestId: 'req_1', body: '{}', error: null },
+      }));
+    for (const rows of [results('completed', 1), results('failed', lines + 1)]) {
+      for (let from = 0; from < rows.length; from += 1_000) {
+        await api.db.sql.insert(batchLines).values(rows.slice(from, from + 1_000));
+      }
+    }
+    const counts = { totalLines: 2 * lines, completedLines: lines, failedLines: lines };
+    await api.db.sql
+      .update(batches)
+      .set({ status: 'finalizing', ...counts })
+      .where(eq(batches.id, id));
+    const batch = await selectBatchOfJob(api.db.sql, id);
+    assert.ok(batch !== null);
+    await finalizeBatch(api.deps, batch, never);
+    const { output_file_id, error_file_id } = await get(id);
+    for (const [file, first] of [
+      [output_file_id, 1],
+      [error_file_id, lines + 1],
+    ] as const) {
+      const { text } = await api.send('GET', `/v1/files/${file}/content`);
+      const customIds = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).custom_id);
+      assert.deepEqual(
+        customIds,
+        Array.from({ length: lines }, (_, index) => `line "${first + index}"`),
+      );
+    }
+  });
+
   it('rejects lone surrogates in a body as its endpoint does', async () => {
     const { id } = await createBatchOf(api, [chatLine('a', 'Hi').replace('"Hi"', '"\\ud800"')]);
     await run(id);

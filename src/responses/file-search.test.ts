@@ -156,6 +156,14 @@ describe('file_search in POST /v1/responses', () => {
     api.engine.calls.length = 0;
     await ask({ input: [{ role: 'user', content: 'Warm?' }, call, output] });
     assert.equal(chatPromptOf(api.engine.calls[0]!).toolChoice, 'auto');
+    // Arguments that some clients leave empty parse nevertheless.
+    api.engine.calls.length = 0;
+    await ask({ input: [{ role: 'user', content: 'Warm?' }, { ...call, arguments: '' }, output] });
+    const sent = chatPromptOf(api.engine.calls[0]!).messages.flatMap(({ tool_calls }) => tool_calls ?? []);
+    assert.deepEqual(
+      sent.map(({ function: { arguments: text } }) => text),
+      ['{}'],
+    );
   });
 
   it('an error after the first turn ends the response as failed, with the work done', async () => {

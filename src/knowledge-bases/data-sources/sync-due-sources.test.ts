@@ -15,6 +15,18 @@ describe('nextRun', () => {
       assert.equal(nextRun(schedule, after).toISOString().slice(0, 16), expected);
     }
   });
+
+  it('of a cron expression is in UTC, whatever the zone of the machine', (t) => {
+    const { TZ } = process.env;
+    t.after(() => {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    });
+    for (const zone of ['Asia/Kolkata', 'America/New_York']) {
+      process.env['TZ'] = zone;
+      assert.equal(nextRun('30 3 * * *', new Date('2026-03-01T10:00:00Z')).toISOString(), '2026-03-02T03:30:00.000Z');
+    }
+  });
 });
 
 describe('syncs of one data source by two processes', () => {

@@ -33,6 +33,7 @@ describe('selectSlot', () => {
   it('without a cached prefix: an empty slot, else the least recently used', () => {
     assert.deepEqual(selectSlot([free(0, 50, 9), free(1, 0, 8)], [], COSTS), { slot: 1, source: null, reused: 0 });
     assert.equal(selectSlot([free(0, 50, 9), free(1, 70, 8)], [], COSTS)?.slot, 1);
+    assert.equal(selectSlot([free(0, 50, 1), free(1, 0, 8)], [], COSTS)?.slot, 1, 'also when it was used later');
     assert.equal(selectSlot([], [copy(0, 100)], COSTS), null);
   });
   it('continues in place where that evicts little', () => {

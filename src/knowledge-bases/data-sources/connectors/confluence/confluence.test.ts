@@ -122,6 +122,15 @@ describe('a data source of the type confluence', () => {
     if (hr !== undefined) wiki.spaces.push(hr);
   });
 
+  it('sends its credentials to no server that a link names', async (t) => {
+    const other = await startConfluence();
+    t.after(() => other.close());
+    Object.assign(wiki, { pageSize: 1, linkedServer: other.url });
+    const { first } = await create(body());
+    Object.assign(wiki, { pageSize: 2, linkedServer: '' });
+    assert.deepEqual([first.status, first.error.code, other.requests], ['failed', 'blocked_url', []]);
+  });
+
   it('400 for rejected tokens, unknown spaces and blocked addresses', async () => {
     const wrong = { credentials: { email: 'reader@acme.example', api_token: 'wrong' } };
     assertError(await probe(body(wrong)), 400, 'invalid_value', 'config.credentials');

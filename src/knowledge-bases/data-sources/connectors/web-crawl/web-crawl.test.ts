@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { html, type SiteServer, startSite } from '../../../../../test/fixtures/site-server.ts';
 import { useSync } from '../../../../../test/sync.ts';
+import { GuardedHttp } from '../http/guarded-http.ts';
+import { fetchRobots } from './robots.ts';
 
 const names = (documents: { name: string }[]) => documents.map(({ name }) => name);
 
@@ -119,6 +121,23 @@ describe('a data source of the type web_crawl', () => {
     assert.deepEqual(names(await excluding.documents()), ['Blog', 'Home']);
     assert.equal((await (await crawl({ max_pages: 2 })).documents()).length, 2);
     assert.deepEqual(secret.requests, []);
+  });
+
+  it('reads no page while robots.txt cannot be read, and all of them when there is none', async (t) => {
+    const http = new GuardedHttp(['127.0.0.1']);
+    t.after(() => http.close());
+    const never = new AbortController().signal;
+    const page = { '/': html('Home', 'Start.') };
+    for (const status of [429, 500, 503]) {
+      publish({ ...page, '/robots.txt': { status } });
+      site.requests.length = 0;
+      await assert.rejects(fetchRobots(http, site.url, never), {
+        code: status === 429 ? 'rate_limited' : 'server_error',
+      });
+      assert.deepEqual(site.requests, ['/robots.txt']);
+    }
+    publish({ ...page, '/robots.txt': { status: 404 } });
+    assert.equal((await fetchRobots(http, site.url, never)).allows(`${site.url}/`), true);
   });
 
   it('fails with blocked_url for private start URLs, their redirects and sitemaps, and connects to none', async () => {
