@@ -22,7 +22,7 @@ export const playground: Messages['playground'] = {
   maxTokens: 'Höchstzahl Tokens',
   seed: 'Seed',
   effort: 'Aufwand der Überlegung',
-  effortHelp: 'Wird aus Gründen der Kompatibilität angenommen; der Dienst nutzt ihn nicht.',
+  effortHelp: 'Wird an Upstream-Server gesendet; Modelle auf diesem Rechner nutzen ihn nicht.',
   stopTexts: 'Stopptexte',
   stopHelp: 'Bis zu vier; die Antwort endet vor dem ersten, den sie enthält.',
   chatOnly: 'Seed, Stopptexte und Log-Wahrscheinlichkeiten gibt es nur in der Chat-API.',

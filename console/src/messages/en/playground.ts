@@ -20,7 +20,7 @@ export const playground = {
   maxTokens: 'Maximum tokens',
   seed: 'Seed',
   effort: 'Reasoning effort',
-  effortHelp: 'Accepted for compatibility; the service does not use it.',
+  effortHelp: 'Sent to upstream servers; models on this machine do not use it.',
   stopTexts: 'Stop texts',
   stopHelp: 'Up to four; the answer ends before the first that it contains.',
   chatOnly: 'Seed, stop texts and log probabilities exist only in the chat API.',
