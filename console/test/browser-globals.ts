@@ -1,4 +1,4 @@
-/** What the modules of the console need of a browser while they are imported: import this file first, without names. */
+/** Browser globals that modules of the console read at import. Import this file first, for its side effects. */
 const address = 'http://console.test';
 
 type Fetch = typeof globalThis.fetch;

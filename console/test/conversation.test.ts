@@ -17,7 +17,7 @@ const settings = (mode: PlaygroundMode = 'chat') => ({
 const delta = (content: string) => ({ choices: [{ delta: { content } }] });
 const finish = { choices: [{ delta: {}, finish_reason: 'stop' }] };
 
-/** What a page shows of the turns. */
+/** The part of the turns that a page shows. */
 const shown = (turns: readonly Turn[]) =>
   turns.map((turn) => (turn.role === 'assistant' ? `${turn.state}: ${answerText(turn)}` : `${turn.role}`));
 const userTexts = ({ body }: RecordedRequest) =>

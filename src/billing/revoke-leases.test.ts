@@ -27,7 +27,7 @@ describe('a lower limit', () => {
     t.after(() => started.credits.stop());
     return started;
   };
-  /** Waits until the lower limit of an organization or key holds. A process that is not notified renews its leases meanwhile. */
+  /** Waits until the lower limit of an organization or key holds. A process without notifications learns it when it renews its leases. */
   const awaitLower = async (id: string, deaf?: TestProcess) => {
     const timer = setInterval(() => void deaf?.credits.renew(), 5);
     await withDeadline('the end of the leases', awaitRevocations(db.sql, id)).finally(() => clearInterval(timer));

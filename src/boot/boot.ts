@@ -48,7 +48,7 @@ export interface Booted {
 
 /** Options of a start. */
 export interface BootOptions {
-  /** What the process does. Only an `api` process may start a new instance. */
+  /** Role of the process. Only an `api` process may start a new instance. */
   role: 'api' | 'worker';
   /** Ends the wait for stores that do not respond. */
   signal: AbortSignal;

@@ -3,7 +3,7 @@ import { pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 /** The stores that belong to this database, as the first process used them. Processes with other stores do not start. */
 export const storeIdentities = pgTable('store_identities', {
   store: text({ enum: ['files', 'index', 'secrets'] }).primaryKey(),
-  /** What the store holds and no other: the key of a blob, the name of a table, a value sealed with the key. */
+  /** Marker that exists in this store only: the key of a blob, the name of a table, or a value sealed with the key. */
   marker: text().notNull(),
   /** Where the first process found the store, for messages: a URL without credentials, or a host and a folder. */
   location: text().notNull(),

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import type { InitialPull } from '../models/downloads/initial-pull.ts';
 
-/** What the question of a first start needs. */
+/** Parameters of the question of a first start. */
 export interface PullOffer {
   pull: Pick<InitialPull, 'chooseModel' | 'isHubReachable' | 'start'>;
   input: NodeJS.ReadableStream;

@@ -1,6 +1,6 @@
 import { defineJob } from '../queue/define-job.ts';
 
-/** Checks that run concurrently in one process; those of one organization leave a slot to others. */
+/** Checks that run concurrently in one process. One organization never uses all slots. */
 const CONCURRENT_CHECKS = 2;
 
 /** Checks the content of an uploaded file whose format cannot be checked while it arrives. */

@@ -29,7 +29,7 @@ export class NormalizedWindows {
     return this.#at >= this.#text.length;
   }
 
-  /** Goes to the next window. False: there is none. */
+  /** Moves to the next window. Returns false after the last one. */
   next(): boolean {
     if (this.isLast) return false;
     const end = this.#findCut(this.#at + WINDOW_CHARACTERS);

@@ -60,7 +60,7 @@ const ERRORS: Readonly<Record<number, readonly [description: string, type: strin
   503: ['The engine or a store is not available at the moment.', 'server_error', 'engine_unavailable'],
 };
 
-/** Those of routes of console sessions, which take no key. */
+/** Errors of session routes, which take no API key. */
 const SESSION_ERRORS: typeof ERRORS = {
   401: [
     'The session is unknown or has ended (`invalid_session`), or the password is wrong (`invalid_credentials`).',

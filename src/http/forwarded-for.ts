@@ -27,8 +27,8 @@ export function readForwardedFor(
 }
 
 /**
- * The addresses to the right of the last value that is none. Nothing is known of who wrote the values before that one: the client is then
- * the proxy that reported it.
+ * Returns the addresses to the right of the last invalid value. A client can forge all values to the left of it, so the client is then the
+ * proxy that reported it.
  */
 function validPart(header: string): string {
   const values = header.split(',').map((value) => {

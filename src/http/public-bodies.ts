@@ -7,7 +7,7 @@ export const MAX_PUBLIC_BODY_BYTES = 16_384;
 export const PUBLIC_BODY_MS = 10_000;
 /** Requests with such a body in flight: 4 MiB of bodies. */
 const MAX_BODIES = 256;
-/** Of which one client network has at most this many. */
+/** Maximum of these for one client network. */
 const MAX_PER_NETWORK = 32;
 
 /** Most requests complete within a second. */

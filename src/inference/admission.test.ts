@@ -59,7 +59,7 @@ function failure(kind: CallKind, model?: string, limitedTo: readonly string[] | 
   return null;
 }
 
-/** The models that a key limited to some is told of. Null: not limited. */
+/** Models that an error suggests to a key limited to `models`. Null: not limited. */
 function suggestions(kind: CallKind, limitedTo: readonly string[] | null): string {
   const caller = { ...call.caller, models: limitedTo && new Set(limitedTo) };
   const model = kind === 'chat' ? 'moderation-v1' : 'chat-model';

@@ -75,8 +75,7 @@ export function stopSequences(request: Static<typeof Fields>): string[] {
 const CHAT_PARAMETERS = ['reasoning_effort', 'verbosity', 'chat_template_kwargs'];
 
 /**
- * Parameters of a request for upstream servers: those that the operator lists, from any field of the body, and `parameters`. Null means
- * absent.
+ * Parameters for upstream servers: the fields of the body that the operator lists, and `parameters`. Null means absent.
  */
 export function upstreamParameters(
   { config }: Pick<Deps, 'config'>,

@@ -1,6 +1,6 @@
 import { parseAddressRange } from './address-range.ts';
 
-/** An IPv4 range in the form of IPv6, of which two notations of one range exist. */
+/** An IPv4-mapped IPv6 range. Rejected: the same range has an IPv4 notation. */
 const MAPPED_RANGE = /^::ffff:.*\//i;
 
 /**

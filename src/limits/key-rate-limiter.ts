@@ -142,7 +142,7 @@ export class KeyRateLimiter implements RateLimiter {
   #reject(plan: Plan, { id, waitMs: storedWaitMs }: NonNullable<Rejection>, tokens: number): ApiError {
     const { caller, rateClass } = plan;
     const { kind, holder, limit } = plan.names.get(id) as NamedLimit;
-    // The limits of a session are those of its user.
+    // A session shares the limits of its user.
     const owner = holder === 'API key' && caller.role !== undefined ? 'user' : holder;
     const waitMs = kind === 'concurrent' ? this.slotWaits({ id }).promise(this.now()) : storedWaitMs;
     const { organizationId, keyId } = caller;

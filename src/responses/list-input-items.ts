@@ -6,8 +6,8 @@ import { type FindDeps, findResponse } from './find-response.ts';
 import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts';
 
 /**
- * A page of the items that a response has answered: those of the responses that it continues, and of its own input. Throws 404
- * `response_not_found`, and 400 for an `after` that is none of them.
+ * Lists the input items of a response: items of the responses that it continues, then its own input. Throws 404 `response_not_found`, and
+ * 400 for an `after` that names no item of the list.
  */
 export async function listInputItems(deps: FindDeps, call: Call, id: string, query: InputItemsQuery) {
   const row = await findResponse(deps, call, id);

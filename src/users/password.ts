@@ -13,8 +13,8 @@ export const PASSWORD_COST: PasswordCost = { N: 2 ** 17, r: 8, p: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /**
- * Each computation holds 128 MiB and a thread of the pool that also reads files. Client networks take turns, so that the attempts of one
- * delay those of others by one computation.
+ * Each computation holds 128 MiB and a thread of the pool that also reads files. Client networks take turns, so that one
+ * network delays the others by one computation at most.
  */
 const computations = new FairSemaphore({ total: 2, perGroup: 2 });
 

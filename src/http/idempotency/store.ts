@@ -25,7 +25,7 @@ export async function claimKey(db: Sql, use: KeyUse): Promise<IdempotencyRow | n
     .onConflictDoUpdate({
       target: [idempotencyKeys.organizationId, idempotencyKeys.key],
       set: { fingerprint: use.fingerprint, createdAt, renewedAt: sql`now()` },
-      // The clock of the database: those of two machines may differ by more than a lease.
+      // The clock of the database, because the clocks of two machines may differ by more than a lease.
       setWhere: sql`${idempotencyKeys.status} is null and ${idempotencyKeys.renewedAt} < now() - ${LEASE_SECONDS} * interval '1 second'`,
     })
     .returning({ key: idempotencyKeys.key });

@@ -91,7 +91,7 @@ describe('syncs of one data source by two processes', () => {
     const held = holdStatement(t, /^insert into "ingestion_jobs"/);
     const [first, second] = [api.send('POST', path), held.reached().then(() => api.send('POST', path))];
     await held.reached();
-    // A request that does not wait for the first one has its own job by then.
+    // Time for the second request to create a job of its own, if it does not wait for the first one.
     for (let statement = 0; statement < 30; statement += 1) await api.db.execute('select 1');
     held.release();
     const jobs = [await first, await second];

@@ -4,7 +4,7 @@ import { documents } from '../documents/tables.ts';
 import { ingestionJobs } from '../jobs/tables.ts';
 import type { JobContext } from './store.ts';
 
-/** Counts the documents that a source had before the job started, and those of them whose items the job has not listed. */
+/** Counts the documents that a source had before the job started (`earlier`), and how many of them the job has not listed (`unseen`). */
 export async function countUnseen(
   sql: Sql,
   sourceId: string,

@@ -157,7 +157,7 @@ export interface AdmissionState {
   slots: number;
   /** In milliseconds, of the same clock as `since`. */
   now: number;
-  /** When a job of each scope was last admitted, as any increasing number; absent: long ago. */
+  /** Order of the last admission by scope, as an increasing number. A missing scope was admitted least recently. */
   admittedAt: ReadonlyMap<string, number>;
 }
 
