@@ -80,6 +80,44 @@ const ID_FIELDS: Record<string, IdField> = {
       tools: [{ type: 'file_search', vector_store_ids: [id.replace('kb_', 'vs_')] }],
     }),
   },
+  ...Object.fromEntries(
+    ['input_tokens', 'compact'].flatMap((route): [string, IdField][] => [
+      [
+        `POST /v1/responses/${route} previous_response_id`,
+        {
+          resource: 'response_id',
+          body: (id) => ({ model: 'general-8b', previous_response_id: id }),
+          status: 400,
+        },
+      ],
+      [
+        `POST /v1/responses/${route} input.id`,
+        {
+          resource: 'item_id',
+          body: (id) => ({ model: 'general-8b', input: [{ type: 'item_reference', id }] }),
+          status: 400,
+        },
+      ],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['knowledge_base_ids', 'vector_store_ids'].map((field): [string, IdField] => [
+      `POST /v1/responses/input_tokens tools.${field === 'vector_store_ids' ? '' : 'file_search.'}${field}`,
+      {
+        resource: 'kb_id',
+        body: (id) => ({
+          model: 'general-8b',
+          input: 'text',
+          tools: [
+            {
+              type: 'file_search',
+              ...(field === 'vector_store_ids' ? { [field]: [id] } : { file_search: { [field]: [id] } }),
+            },
+          ],
+        }),
+      },
+    ]),
+  ),
   'POST /v1/batches input_file_id': {
     resource: 'batch_file_id',
     body: (id) => ({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }),

@@ -236,6 +236,11 @@ export interface GenerationEngine {
   /** Last reported cache usage, without I/O. Null: the cache is on another server, or nothing was reported yet. */
   cacheUsage(): CacheUsage | null;
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
+  /**
+   * Counts the tokens of a prompt as `generate` reports them, without computing any. Null: not known without a generation. `scope`: the
+   * organization, for the queue. Throws as `generate` does.
+   */
+  countTokens?(prompt: ChatPrompt, scope: string, signal: AbortSignal): Promise<number | null>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
   /** Upstreams only: whether the server enforces JSON schemas. Sends a short generation; throws when the server rejects it. */

@@ -25,6 +25,7 @@ export const ID_PREFIXES = {
   fileSearchCall: 'fs_',
   functionCall: 'fc_',
   functionCallOutput: 'fco_',
+  compaction: 'cmp_',
   request: 'req_',
   usage: 'use_',
   process: 'proc_',

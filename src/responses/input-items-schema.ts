@@ -12,6 +12,13 @@ const OutputTextPart = Type.Object({
   annotations: Type.Array(ResponseAnnotation, { description: 'Empty: a conversation keeps the text only.' }),
 });
 
+/** The summary of a conversation, for `input` of later requests. */
+export const CompactionItem = Type.Object({
+  type: Type.Literal('compaction'),
+  id: Type.String({ description: '`cmp_...`' }),
+  encrypted_content: Type.String({ description: 'Only this service can read it, for the same organization.' }),
+});
+
 /** An item that a response has answered. */
 export const ResponseInputItem = Type.Union([
   Type.Object({
@@ -22,6 +29,7 @@ export const ResponseInputItem = Type.Union([
     content: Type.Array(Type.Union([InputTextPart, OutputTextPart])),
   }),
   FunctionCallItem,
+  CompactionItem,
   Type.Object({
     type: Type.Literal('function_call_output'),
     id: Type.String(),
@@ -40,7 +48,7 @@ export const ResponseInputItem = Type.Union([
 
 export type ResponseInputItem = Static<typeof ResponseInputItem>;
 
-titleSchemas({ ResponseInputItem });
+titleSchemas({ CompactionItem, ResponseInputItem });
 
 /** Response of `GET /v1/responses/{response_id}/input_items`. */
 export const ResponseInputItemList = Type.Object({

@@ -147,6 +147,7 @@ export const InputItem = Type.Object(
           'function_call',
           'function_call_output',
           'reasoning',
+          'compaction',
           'item_reference',
         ]),
       ),
@@ -179,6 +180,7 @@ export const InputItem = Type.Object(
         description: 'Result of a function: a string or text parts.',
       }),
     ),
+    encrypted_content: Type.Optional(Nullable(Type.String({ description: 'Content of a `compaction`.' }))),
     queries: Type.Optional(Type.Array(Type.String())),
     results: Type.Optional(
       Nullable(
@@ -188,7 +190,7 @@ export const InputItem = Type.Object(
   },
   {
     description:
-      'A chat message, or an item: `message`, `file_search_call`, `function_call`, `function_call_output`, `reasoning` (not read), `item_reference`.',
+      'A chat message, or an item: `message`, `file_search_call`, `function_call`, `function_call_output`, `reasoning` (not read), `compaction`, `item_reference`.',
   },
 );
 

@@ -1,6 +1,8 @@
 import { DEFAULT_PAGE_SIZE, page } from '../db/page.ts';
+import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
+import { sealCompaction } from './compaction.ts';
 import type { ConversationItem } from './conversation.ts';
 import { type FindDeps, findResponse } from './find-response.ts';
 import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts';
@@ -9,15 +11,30 @@ import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts
  * Lists the input items of a response: items of the responses that it continues, then its own input. Throws 404 `response_not_found`, and
  * 400 for an `after` that names no item of the list.
  */
-export async function listInputItems(deps: FindDeps, call: Call, id: string, query: InputItemsQuery) {
+export async function listInputItems(
+  deps: FindDeps & Pick<Deps, 'secrets'>,
+  call: Call,
+  id: string,
+  query: InputItemsQuery,
+) {
   const row = await findResponse(deps, call, id);
-  const items = uniqueIds((JSON.parse(row.conversation) as ConversationItem[]).flatMap(viewItem));
+  const items = viewConversation(deps, call, JSON.parse(row.conversation) as ConversationItem[]);
   if (query.order !== 'asc') items.reverse();
   const start = query.after === undefined ? 0 : items.findIndex((item) => item.id === query.after) + 1;
   if (query.after !== undefined && start === 0)
     throw invalidValue('after', 'must be an id from an earlier page of this list');
   const limit = query.limit ?? DEFAULT_PAGE_SIZE;
   return page(items.slice(start, start + limit + 1), limit);
+}
+
+/** The items of a conversation as clients see them, each with an id of its own. */
+export function viewConversation(
+  deps: Pick<Deps, 'secrets'>,
+  call: Call,
+  conversation: readonly ConversationItem[],
+): ResponseInputItem[] {
+  const seal = (text: string) => sealCompaction(deps, call, text);
+  return uniqueIds(conversation.flatMap((item, index) => viewItem(item, index, seal)));
 }
 
 /** A client may have sent an item twice. */
@@ -31,12 +48,14 @@ function uniqueIds(items: readonly ResponseInputItem[]): ResponseInputItem[] {
 }
 
 /** The message of a chat has its tool calls in it, which are items of their own. */
-function viewItem(item: ConversationItem, index: number): ResponseInputItem[] {
+function viewItem(item: ConversationItem, index: number, seal: (text: string) => string): ResponseInputItem[] {
   // Older versions stored none.
   const id = item.id ?? `item_${index}`;
   switch (item.type) {
     case 'message':
       return viewMessage(id, item.message);
+    case 'compaction':
+      return [{ type: 'compaction', id, encrypted_content: seal(item.text) }];
     case 'function_call':
       return [viewCall(id, { id: item.callId, function: item })];
     case 'function_call_output':

@@ -250,7 +250,14 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
     { input: [{ role: 'user', content: [{ type: 'input_file' }] }] },
     'input.0.content.0',
   ),
-  'input: compaction items are rejected': rejects({ input: [{ type: 'compaction' }] }, 'input.0.type'),
+  'input: compaction items of /v1/responses/compact': async () => {
+    playTurns(api.engine, says('Notes.'));
+    const body = { model: 'general-8b', input: 'Hi' };
+    const { json } = await api.send('POST', '/v1/responses/compact', { body });
+    assertFields(json, { id: 'string', object: 'string', output: 'array', created_at: 'integer', usage: 'object' });
+    assertFields(json.usage, USAGE);
+    await accepts({ input: [...json.output, { role: 'user', content: 'And?' }] })();
+  },
   previous_response_id: async () => {
     playTurns(api.engine, says('Earlier.'));
     const { id } = (await send()).json;

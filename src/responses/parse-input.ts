@@ -8,8 +8,13 @@ import type { CreateResponse } from './schema.ts';
 /** Item references in one request: each is a query. */
 const MAX_REFERENCES = 500;
 
-/** Finds an item of a stored response of the organization; null when there is none. */
-export type FindItem = (id: string) => Promise<ConversationItem[] | null>;
+/** What input refers to. */
+export interface StoredInput {
+  /** Finds an item of a stored response of the organization; null when there is none. */
+  findItem(id: string): Promise<ConversationItem[] | null>;
+  /** Decrypts the content of a compaction; null when it is not one of the organization. */
+  openCompaction(content: string): string | null;
+}
 
 /**
  * Converts `input` to the conversation that it adds. `earlier`: the conversation that it continues. Throws 400 with the dotted path of
@@ -18,7 +23,7 @@ export type FindItem = (id: string) => Promise<ConversationItem[] | null>;
 export async function parseInput(
   input: CreateResponse['input'],
   earlier: readonly ConversationItem[],
-  findItem: FindItem,
+  stored: StoredInput,
 ): Promise<ConversationItem[]> {
   if (typeof input === 'string') {
     if (input.trim() === '') throw invalidValue('input', 'must not be blank');
@@ -29,7 +34,7 @@ export async function parseInput(
   const items: ConversationItem[] = [];
   const callIds = new Set(earlier.flatMap(callsIn));
   for (const [index, item] of input.entries()) {
-    const parsed = await parseItem(item, `input.${index}`, findItem);
+    const parsed = await parseItem(item, `input.${index}`, stored);
     for (const one of parsed) {
       if (one.type === 'function_call_output' && !callIds.has(one.callId)) {
         throw invalidValue(`input.${index}.call_id`, 'must be the id of an earlier function_call');
@@ -46,7 +51,7 @@ function callsIn(item: ConversationItem): string[] {
   return item.type === 'message' ? (item.message.tool_calls ?? []).map(({ id }) => id) : [];
 }
 
-async function parseItem(item: InputItem, path: string, findItem: FindItem): Promise<ConversationItem[]> {
+async function parseItem(item: InputItem, path: string, stored: StoredInput): Promise<ConversationItem[]> {
   switch (item.type ?? (item.role === undefined ? undefined : 'message')) {
     case 'message':
       return [{ type: 'message', id: itemId(item, 'message'), message: parseMessage(item, path) }];
@@ -74,9 +79,15 @@ async function parseItem(item: InputItem, path: string, findItem: FindItem): Pro
     case 'reasoning':
       return [];
     case 'item_reference': {
-      const found = await findItem(required(item.id, `${path}.id`));
+      const found = await stored.findItem(required(item.id, `${path}.id`));
       if (found === null) throw invalidValue(`${path}.id`, 'names no item of a stored response');
       return found;
+    }
+    case 'compaction': {
+      const at = `${path}.encrypted_content`;
+      const text = stored.openCompaction(required(item.encrypted_content, at));
+      if (text === null) throw invalidValue(at, 'is no compaction that this service has made for your organization');
+      return [{ type: 'compaction', id: itemId(item, 'compaction'), text }];
     }
     default:
       throw missingField(`${path}.role`);

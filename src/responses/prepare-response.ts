@@ -13,6 +13,7 @@ import { checkMetadata } from '../knowledge-bases/metadata.ts';
 import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../knowledge-bases/store.ts';
 import type { Call } from '../lib/caller.ts';
+import { openCompaction } from './compaction.ts';
 import { type ConversationItem, toMessages } from './conversation.ts';
 import type { ResponseShell } from './emitter.ts';
 import { parseInput } from './parse-input.ts';
@@ -23,7 +24,7 @@ import type { CreateResponse } from './schema.ts';
 import type { LoopRules } from './turn-loop.ts';
 
 /** Dependencies of responses. */
-export type ResponseDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen'> & RetrievalDeps;
+export type ResponseDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen' | 'secrets'> & RetrievalDeps;
 
 /** Default of `max_turns`. */
 const DEFAULT_MAX_TURNS = 10;
@@ -60,9 +61,13 @@ export interface ResponseIdentity {
   conversation?: ConversationItem[];
 }
 
+/** A validated request whose texts no policy has screened. */
+export interface ReadRequest extends Omit<PreparedResponse, 'input'> {
+  parameters: GenerationInput & { prompt: ChatPrompt };
+}
+
 /**
- * Validates, admits and screens a request. Throws 400 naming the field, 403, 404 for an unknown model or knowledge base, 503 without an
- * engine.
+ * Validates, admits and screens a request. Throws 402 without credits, 400 when a policy blocks it, and as `readRequest` does.
  */
 export async function prepareResponse(
   deps: ResponseDeps,
@@ -70,6 +75,20 @@ export async function prepareResponse(
   request: CreateResponse,
   identity: ResponseIdentity,
 ): Promise<PreparedResponse> {
+  const { parameters, ...read } = await readRequest(deps, call, request, identity);
+  const { admission } = read;
+  await admission.requireCredits(deps, () => generationBounds(admission.model, parameters));
+  const input = await screenInput(deps, admission, parameters, userTexts(parameters.prompt.messages));
+  return { ...read, input };
+}
+
+/** Validates and admits a request. Throws 400 naming the field, 403, 404 for an unknown model or knowledge base, 503 without an engine. */
+export async function readRequest(
+  deps: ResponseDeps,
+  call: Call,
+  request: CreateResponse,
+  identity: ResponseIdentity,
+): Promise<ReadRequest> {
   const admission = admit(deps, call, { kind: 'chat', model: request.model });
   rejectUnsupported(request);
   const tools = parseTools(request);
@@ -83,11 +102,9 @@ export async function prepareResponse(
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
   const truncates = request.truncation === 'auto';
   if (!truncates) requireFits(admission, prompt);
-  await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
-  const input = await screenInput(deps, admission, { ...parameters, prompt }, userTexts(messages));
   return {
     admission,
-    input,
+    parameters: { ...parameters, prompt },
     instructions: request.instructions ?? null,
     conversation,
     functions: tools.functions,
@@ -103,7 +120,11 @@ export async function prepareResponse(
 
 async function parseConversation(deps: ResponseDeps, call: Call, request: CreateResponse): Promise<ConversationItem[]> {
   const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
-  return [...earlier, ...(await parseInput(request.input, earlier, (id) => findStoredItem(deps, call, id)))];
+  const stored = {
+    findItem: (id: string) => findStoredItem(deps, call, id),
+    openCompaction: (content: string) => openCompaction(deps, call, content),
+  };
+  return [...earlier, ...(await parseInput(request.input, earlier, stored))];
 }
 
 async function openSearch(

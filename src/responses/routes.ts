@@ -6,6 +6,9 @@ import { streamed } from '../http/openapi.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { cancelResponse, followResponse, getResponse, startBackground } from './background.ts';
+import { compactResponse } from './compact-response.ts';
+import { CompactedResponse, CompactResponse, CountInputTokens, InputTokens } from './compaction-schema.ts';
+import { countInputTokens } from './count-input-tokens.ts';
 import { collectResponse, createResponse } from './create-response.ts';
 import { ResponseEvent } from './event-schema.ts';
 import { deleteResponse } from './find-response.ts';
@@ -25,6 +28,7 @@ const FROM_START = -1;
 /** Routes of `/v1/responses`. */
 export function responseRoutes(app: App, deps: BackgroundDeps): void {
   creationRoute(app, deps);
+  conversationRoutes(app, deps);
   readingRoutes(app, deps);
   endingRoutes(app, deps);
 }
@@ -62,6 +66,49 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
       const cachedTokens = created.usage?.input_tokens_details.cached_tokens ?? 0;
       reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
       return created;
+    },
+  );
+}
+
+function conversationRoutes(app: App, deps: BackgroundDeps): void {
+  app.post(
+    '/v1/responses/input_tokens',
+    {
+      schema: {
+        summary: 'Count the input tokens of a response',
+        description:
+          'Tokens of the first prompt of a request, with its tools. Calls no model. Exact for models on this machine and on vLLM; otherwise an upper estimate.',
+        tags,
+        body: CountInputTokens,
+        response: { 200: InputTokens },
+      },
+      config: { ...config, rateClass: 'general' },
+    },
+    async (request, reply) => countInputTokens(deps, toCall(request), request.body, disconnectSignal(reply)),
+  );
+  app.post(
+    '/v1/responses/compact',
+    {
+      schema: {
+        summary: 'Compact a conversation',
+        description:
+          'The model summarizes the conversation. `output` replaces it as the `input` of the next request: system messages, the newest messages of the user, and the summary as an encrypted `compaction`.',
+        tags,
+        body: CompactResponse,
+        response: { 200: CompactedResponse },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const { response: compacted, notices } = await compactResponse(
+        deps,
+        toCall(request),
+        request.body,
+        disconnectSignal(reply),
+      );
+      const { cached_tokens: cachedTokens } = compacted.usage.input_tokens_details;
+      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(notices) });
+      return compacted;
     },
   );
 }

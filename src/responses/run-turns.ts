@@ -1,22 +1,21 @@
-import type { ChatPrompt, FinishReason } from '../engines/engine.ts';
+import type { FinishReason } from '../engines/engine.ts';
 import { ApiError } from '../errors.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
-import { withoutSpecialTokens } from '../knowledge-bases/grounding/special-tokens.ts';
 import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimate.ts';
 import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
 import type { ModerationNotice } from '../lib/screen.ts';
-import { type ConversationItem, toConversation, toMessages } from './conversation.ts';
 import type { Outcome, ResponseEmitter, ResponseProgress } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
-import { forcedQuery, parseQuery, searchFiles, searchTool } from './file-search.ts';
-import type { FileSearchItem, OutputItem } from './item-schema.ts';
+import { parseQuery, searchFiles } from './file-search.ts';
+import type { FileSearchItem } from './item-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
 import { truncateMessages } from './truncate-messages.ts';
 import { type SearchCall, TurnCalls } from './turn-calls.ts';
 import { endOfTurn, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
+import { allMessages, conversationMessages, turnPrompt } from './turn-prompt.ts';
 
 /** Searches of one turn that run at the same time. */
 const MAX_CONCURRENT_SEARCHES = 4;
@@ -52,7 +51,7 @@ interface RelayedTurn {
 async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
   const { deps, prepared, signal } = loop;
   const plan = planTurn(prepared.rules, loopState(loop));
-  for (let prompt = turnPrompt(loop, plan); ; ) {
+  for (let prompt = turnPrompt(prepared, loop.emitter.output, plan); ; ) {
     const input = prepared.input.withContext((value) => ({ ...value, prompt }));
     try {
       return { plan, generation: await startGeneration(deps, prepared.admission, input, signal) };
@@ -115,7 +114,8 @@ async function* relayTurn(
   return { reason, searches, functionCalls };
 }
 
-function addTurn(progress: ResponseProgress, generation: Generation, calls: number): ResponseProgress {
+/** Adds a model call that has ended to the progress of its response. */
+export function addTurn(progress: ResponseProgress, generation: Generation, calls: number): ResponseProgress {
   const { usage } = progress;
   const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = generation.usage();
   return {
@@ -139,8 +139,11 @@ async function* runSearches(
   if (calls.length === 0) return;
   const { deps, prepared, emitter, signal } = loop;
   const earlier = emitter.output.filter((item) => item.type === 'file_search_call');
-  const question = retrievalQuery(conversationMessages(loop));
-  const promptTokens = estimatePromptTokens({ messages: allMessages(loop), tools: prepared.functions });
+  const question = retrievalQuery(conversationMessages(prepared));
+  const promptTokens = estimatePromptTokens({
+    messages: allMessages(prepared, emitter.output),
+    tools: prepared.functions,
+  });
   const found = new Map<SearchCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
   const executed = calls.slice(0, MAX_SEARCHES_PER_TURN);
   const search = async (call: SearchCall): Promise<void> => {
@@ -156,53 +159,4 @@ async function* runSearches(
     const skipped = { queries: [parseQuery(call.arguments, question)], results: [], status: 'incomplete' as const };
     yield* emitter.closeSearch(call.index, found.get(call) ?? skipped);
   }
-}
-
-/** The prompt of the next model call. */
-function turnPrompt(loop: TurnLoop, plan: TurnPlan): ChatPrompt {
-  const { prepared } = loop;
-  const isForced = prepared.rules.searchesFirst;
-  const query = isForced ? forcedQuery(retrievalQuery(conversationMessages(loop))) : null;
-  // First, so that a small model chooses the search among tools that fit equally.
-  const tools = [
-    ...(plan.offersSearch ? [searchTool(query)] : []),
-    ...(plan.offersFunctions ? prepared.functions : []),
-  ];
-  const prompt: ChatPrompt = {
-    kind: 'chat',
-    messages: allMessages(loop),
-    tools,
-    toolChoice: plan.toolChoice,
-    parallelToolCalls: prepared.parallelToolCalls,
-  };
-  if (plan.toolChoice !== 'none' || !prepared.selectsDocuments) return prompt;
-  // An engine that selects from documents itself gets the results as documents, and no tools.
-  const documents = searchResults(loop.emitter.output).map(({ document_name: title, text }) => ({ title, text }));
-  return { ...prompt, messages: conversationMessages(loop), tools: [], documents };
-}
-
-/** Results of all searches, in the order of the searches. */
-export function searchResults(output: readonly OutputItem[]) {
-  return output.flatMap((item) => (item.type === 'file_search_call' ? item.results : []));
-}
-
-/** Messages of the conversation and of the output so far, without items that a crash has interrupted. */
-function allMessages(loop: TurnLoop) {
-  const finished = loop.emitter.output.filter((item) =>
-    item.type === 'file_search_call' ? item.queries.length > 0 : item.status === 'completed',
-  );
-  return toPromptMessages(loop, [...loop.prepared.conversation, ...toConversation(finished)]);
-}
-
-/** Messages of the conversation alone. */
-function conversationMessages(loop: TurnLoop) {
-  return toPromptMessages(loop, loop.prepared.conversation);
-}
-
-function toPromptMessages({ prepared }: TurnLoop, items: readonly ConversationItem[]) {
-  const isUpstream = prepared.admission.engine.backend().engine === 'upstream';
-  // An upstream server may parse control tokens in message text; the local engine never does.
-  const messages = toMessages(items, isUpstream ? withoutSpecialTokens : (text) => text);
-  if (prepared.instructions === null) return messages;
-  return [{ role: 'system' as const, content: prepared.instructions }, ...messages];
 }

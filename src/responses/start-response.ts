@@ -8,8 +8,9 @@ import type { ResponseEvent } from './event-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
 import { toRequestError } from './request-fields.ts';
-import { runTurns, searchResults, type TurnLoop } from './run-turns.ts';
+import { runTurns, type TurnLoop } from './run-turns.ts';
 import type { ResponseResource } from './schema.ts';
+import { searchResults } from './turn-prompt.ts';
 
 /** Keeps a response that has ended. */
 export type SaveResponse = (response: ResponseResource) => Promise<void>;

@@ -3,6 +3,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type {
   Backend,
   CacheUsage,
+  ChatPrompt,
   GenerationEngine,
   GenerationEvent,
   GenerationFeatures,
@@ -12,10 +13,12 @@ import type {
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { CompletionStream } from './completion-stream.ts';
 import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
+import { DialectMismatchError, type JsonRequest, sendJsonRequest } from './json-request.ts';
 import { probe } from './probe.ts';
 import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
+import { isRecord } from './upstream-chunk.ts';
 import {
   completeTexts,
   findSchemaViolation,
@@ -58,6 +61,19 @@ export interface UpstreamOptions {
  */
 export function createUpstreamEngine(options: UpstreamOptions): GenerationEngine {
   return new UpstreamEngine(options);
+}
+
+/** Maximum bytes of a response: the token ids of a long prompt. */
+const MAX_TOKENS_BYTES = 16 * 1024 * 1024;
+
+function tokenizeRequest(model: string, { messages, tools }: ChatPrompt): JsonRequest {
+  return {
+    endpoint: 'tokenize',
+    body: JSON.stringify({ model, messages, ...(tools.length > 0 && { tools }), add_generation_prompt: true }),
+    param: 'messages',
+    maxResponseBytes: MAX_TOKENS_BYTES,
+    otherDialect: new Set([400, 404, 405, 415, 422, 501]),
+  };
 }
 
 class UpstreamEngine implements GenerationEngine {
@@ -123,6 +139,19 @@ class UpstreamEngine implements GenerationEngine {
     if (format.type !== 'json_schema' || incremental)
       return new GenerationIterator((controller) => this.#run(request, signal, controller));
     return new GenerationIterator((controller) => this.#runValidated(request, format.schema, { signal, controller }));
+  }
+
+  async countTokens(prompt: ChatPrompt, _scope: string, signal: AbortSignal): Promise<number | null> {
+    if (this.#closed) throw this.#closed;
+    // Other servers tokenize texts, and their chat templates are not known.
+    if (!this.#isVllm) return null;
+    try {
+      const response = await sendJsonRequest(this.#context, tokenizeRequest(this.#options.model, prompt), signal);
+      return isRecord(response) && typeof response['count'] === 'number' ? response['count'] : null;
+    } catch (error) {
+      if (error instanceof DialectMismatchError) return null;
+      throw error;
+    }
   }
 
   async enforcesSchemas(signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { countConformance } from '../../../../test/count-conformance.ts';
 import { chatRequest, collectGeneration, engineConformance } from '../../../../test/engine-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import { createLogger } from '../../../lib/logger.ts';
@@ -45,6 +46,8 @@ engineConformance('the bundled chat engine', async () => {
   const engine = start();
   return { engine, running: () => engine.running(), close: () => engine.close() };
 });
+
+countConformance('the bundled chat engine', async () => start(), { approximate: true });
 
 const ask = (
   messages: readonly ChatMessage[],

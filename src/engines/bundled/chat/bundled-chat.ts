@@ -88,6 +88,10 @@ class BundledChat implements GenerationEngine {
     }, signal);
   }
 
+  countTokens(prompt: ChatPrompt, scope: string, signal: AbortSignal): Promise<number | null> {
+    return this.#engine.countTokens(prompt, scope, signal);
+  }
+
   check(signal: AbortSignal): Promise<void> {
     return this.#engine.check(signal);
   }

@@ -4,7 +4,7 @@ import type { OutputEvent } from '../output/output-parser.ts';
 import type { DecodeLoop } from '../scheduler/decode-loop.ts';
 import { ChoiceGeneration } from './generation.ts';
 import type { LocalModel } from './model.ts';
-import { type Prepared, preparePrompt } from './prepare-prompt.ts';
+import { countPromptTokens, type Prepared, preparePrompt } from './prepare-prompt.ts';
 import { WINDOW_EVENTS } from './protocol.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
@@ -51,6 +51,11 @@ export class RequestHandler {
   /** Prepares the request and queues its choices. */
   async start(): Promise<void> {
     try {
+      if (this.#request.isCount) {
+        this.#promptTokens = await countPromptTokens(this.#model, this.#request);
+        if (!this.#cancelled.signal.aborted) this.#endCount();
+        return;
+      }
       const prepared = await preparePrompt(this.#model, this.#request, this.#cancelled.signal);
       if (this.#cancelled.signal.aborted) return;
       this.#promptTokens = prepared.promptTokens;
@@ -103,6 +108,11 @@ export class RequestHandler {
     this.#cachedTokens = cachedTokens;
     const logprobs = promptLogprobs === null ? {} : { promptLogprobs };
     this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, queueMs, ...logprobs }]);
+  }
+
+  #endCount(): void {
+    this.#promptEnded(0, null, 0);
+    this.#finish();
   }
 
   #bufferEvent(event: OutputEvent): void {

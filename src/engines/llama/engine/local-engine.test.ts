@@ -5,6 +5,7 @@ import { copyFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { countConformance } from '../../../../test/count-conformance.ts';
 import { chatRequest, collectGeneration, engineConformance, textRequest } from '../../../../test/engine-conformance.ts';
 import { TINY_END, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { isRunning, until } from '../../../../test/spawned-service.ts';
@@ -65,6 +66,12 @@ engineConformance('the local engine', async () => {
       return running + waiting;
     },
   };
+});
+
+countConformance('the local engine', async () => {
+  const engine = engineOn(tiny);
+  await engine.check(never);
+  return engine;
 });
 
 describe('a model that cannot be loaded', () => {

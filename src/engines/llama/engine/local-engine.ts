@@ -3,6 +3,7 @@ import type { Logger } from '../../../lib/logger.ts';
 import type {
   Backend,
   CacheUsage,
+  ChatPrompt,
   EngineLoad,
   GenerationEngine,
   GenerationEvent,
@@ -67,6 +68,7 @@ interface PendingRequest {
 /** A generation engine on llama.cpp, in a process of its own. */
 export interface LocalEngine extends GenerationEngine {
   generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
+  countTokens(prompt: ChatPrompt, scope: string, signal: AbortSignal): Promise<number | null>;
   /** Asks the host for its load. Throws like `check`. */
   load(signal: AbortSignal): Promise<EngineLoad>;
   /** Process id of the host; null while there is none. */
@@ -164,6 +166,13 @@ class LlamaEngine implements LocalEngine {
       signal,
     );
     return stream;
+  }
+
+  async countTokens(prompt: ChatPrompt, scope: string, signal: AbortSignal): Promise<number | null> {
+    for await (const event of this.generate({ ...COUNT, prompt, scope }, signal)) {
+      if (event.type === 'prompt-end') return event.promptTokens;
+    }
+    return null;
   }
 
   /** Does not load an unloaded model: checks that its file is there and has a valid header. */
@@ -295,6 +304,20 @@ class LlamaEngine implements LocalEngine {
     for (const id of [...this.#pending.keys()]) this.#remove(id)?.fail(unavailable(1, state.reason));
   }
 }
+
+/** A request whose prompt is counted. */
+const COUNT: Omit<ConstrainedRequest, 'prompt' | 'scope'> = {
+  isCount: true,
+  choices: 1,
+  maxTokens: 1,
+  stop: [],
+  sampling: { temperature: 0, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: null, logitBias: {} },
+  format: { type: 'text' },
+  logprobs: null,
+  promptLogprobs: false,
+  incremental: true,
+  priority: 'interactive',
+};
 
 function unavailable(retryAfterSeconds: number, reason: string): ApiError {
   const message = 'The model is temporarily unavailable; try again in a moment.';

@@ -122,6 +122,18 @@ async function compileFirst(
   }
 }
 
+/** Counts the tokens of a chat prompt as `preparePrompt` does, at most twice as many as the context has. Throws 400 as it does. */
+export async function countPromptTokens(model: LocalModel, request: ConstrainedRequest): Promise<number> {
+  const { prompt, scope } = request;
+  const { contextTokens } = model.facts;
+  if (prompt.kind !== 'chat') throw new Error('only chat prompts are counted');
+  if (characters(prompt) > contextTokens * MAX_CHARACTERS_PER_TOKEN)
+    throw contextLengthExceeded('messages', null, contextTokens);
+  const slice = new TimeSlice(scope);
+  if (cost(prompt) > SHORT_CHARACTERS) await slice.next();
+  return (await draftChatPrompt(model, prompt, request, slice)).tokens.length;
+}
+
 /** Tokens of the messages and tools of the prompt that was sent; 0 where it is the one that is computed. */
 async function countTokens(model: LocalModel, prompt: ChatPrompt | undefined, slice: TimeSlice): Promise<number> {
   if (prompt === undefined) return 0;

@@ -22,6 +22,8 @@ export interface ConstrainedRequest extends GenerationRequest {
   narrowedFormat?: OutputFormat | undefined;
   /** The prompt of the caller when `prompt` is an excerpt of it: it must fit into the context, and its tokens are reported. */
   sentPrompt?: ChatPrompt | undefined;
+  /** The prompt is tokenized and not computed: `prompt-end` and `usage` are the only events. */
+  isCount?: true;
 }
 
 /** The tools of a request under its constraint. */

@@ -1,0 +1,58 @@
+import type { ChatMessage, ChatPrompt } from '../engines/engine.ts';
+import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
+import { withoutSpecialTokens } from '../knowledge-bases/grounding/special-tokens.ts';
+import { type ConversationItem, toConversation, toMessages } from './conversation.ts';
+import { forcedQuery, searchTool } from './file-search.ts';
+import type { OutputItem } from './item-schema.ts';
+import type { PreparedResponse } from './prepare-response.ts';
+import type { TurnPlan } from './turn-loop.ts';
+
+/** What the prompts of a response are made from. */
+export type PromptSource = Omit<PreparedResponse, 'input'>;
+
+/** The prompt of a model call after the items of `output`. */
+export function turnPrompt(source: PromptSource, output: readonly OutputItem[], plan: TurnPlan): ChatPrompt {
+  const isForced = source.rules.searchesFirst;
+  const query = isForced ? forcedQuery(retrievalQuery(conversationMessages(source))) : null;
+  // First, so that a small model chooses the search among tools that fit equally.
+  const tools = [...(plan.offersSearch ? [searchTool(query)] : []), ...(plan.offersFunctions ? source.functions : [])];
+  const prompt: ChatPrompt = {
+    kind: 'chat',
+    messages: allMessages(source, output),
+    tools,
+    toolChoice: plan.toolChoice,
+    parallelToolCalls: source.parallelToolCalls,
+  };
+  if (plan.toolChoice !== 'none' || !source.selectsDocuments) return prompt;
+  // An engine that selects from documents itself gets the results as documents, and no tools.
+  const documents = searchResults(output).map(({ document_name: title, text }) => ({ title, text }));
+  return { ...prompt, messages: conversationMessages(source), tools: [], documents };
+}
+
+/** Results of all searches, in the order of the searches. */
+export function searchResults(output: readonly OutputItem[]) {
+  return output.flatMap((item) => (item.type === 'file_search_call' ? item.results : []));
+}
+
+/** Messages of the conversation and of the output so far, without items that a crash has interrupted. */
+export function allMessages(source: PromptSource, output: readonly OutputItem[]): ChatMessage[] {
+  const finished = output.filter((item) =>
+    item.type === 'file_search_call' ? item.queries.length > 0 : item.status === 'completed',
+  );
+  return toPromptMessages(source, [...source.conversation, ...toConversation(finished)]);
+}
+
+/** Messages of the conversation alone. */
+export function conversationMessages(source: PromptSource): ChatMessage[] {
+  return toPromptMessages(source, source.conversation);
+}
+
+function toPromptMessages(
+  { admission, instructions }: PromptSource,
+  items: readonly ConversationItem[],
+): ChatMessage[] {
+  const isUpstream = admission.engine.backend().engine === 'upstream';
+  // An upstream server may parse control tokens in message text; the local engine never does.
+  const messages = toMessages(items, isUpstream ? withoutSpecialTokens : (text) => text);
+  return instructions === null ? messages : [{ role: 'system', content: instructions }, ...messages];
+}
