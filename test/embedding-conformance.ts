@@ -128,6 +128,16 @@ export function embeddingConformance(
       assert.equal((await subject.engine.countTokens(texts, never)).length, texts.length);
     });
 
+    it('gives blank texts a vector of length 1, and leaves those beside them alone', async () => {
+      const [alone] = await embedTexts([SENTENCE]);
+      for (const blank of ['', ' ', '\n\t']) {
+        const vectors = await embedTexts([SENTENCE, blank, SENTENCE]);
+        assertSame(vectors[0], alone);
+        assertSame(vectors[2], alone);
+        assert.ok(Math.abs(Math.hypot(...vectors[1]!) - 1) < 1e-4, JSON.stringify(blank));
+      }
+    });
+
     it('gives nothing for nothing', async () => {
       const { vectors, tokens } = await subject.engine.embed(embeddingRequest([]), never);
       assert.deepEqual({ vectors, tokens }, { vectors: [], tokens: 0 });

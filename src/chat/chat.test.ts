@@ -62,6 +62,8 @@ describe('POST /v1/chat/completions', () => {
     const asked = chunks((await chat({ stream: true, stream_options: { include_usage: true } })).text);
     assert.deepEqual(asked.at(-1).choices, []);
     assert.equal(asked.at(-1).usage.total_tokens, 9);
+    for (const chunk of asked) assertSchema(ChatCompletionChunk, chunk);
+    assert.deepEqual(new Set(asked.slice(0, -1).map(({ usage }) => usage)), new Set([null]));
     for (const stream_options of [{}, { include_usage: false }, null]) {
       const unasked = chunks((await chat({ stream: true, stream_options })).text);
       assert.ok(unasked.every((chunk) => chunk.choices.length === 1 && !('usage' in chunk)));

@@ -9,7 +9,7 @@ type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
  * Converts generation events to stream chunks. The first chunk of a choice has the role, the last one an empty delta and the finish
- * reason. `includeUsage` adds a last chunk with the usage and no choices. With knowledge bases, the chunk before the finish reason
+ * reason. `includeUsage` adds a last chunk with the usage and no choices; `usage` of the others is then null. With knowledge bases, the chunk before the finish reason
  * has the annotations and the context.
  */
 export async function* toChunks(
@@ -22,6 +22,7 @@ export async function* toChunks(
     created: run.created,
     model: run.model,
     system_fingerprint: run.fingerprint,
+    ...(includeUsage && { usage: null }),
   };
   const { generation, context } = await run.started;
   const startedChoices = new Set<number>();

@@ -2,7 +2,14 @@ import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { ChatTemplateKwargs, ReasoningEffort, SamplingFields, Usage, Verbosity } from '../inference/parameters.ts';
+import {
+  ChatTemplateKwargs,
+  ChunkUsage,
+  ReasoningEffort,
+  SamplingFields,
+  Usage,
+  Verbosity,
+} from '../inference/parameters.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Name of a function or schema, as OpenAI accepts it. */
@@ -248,7 +255,7 @@ export const ChatCompletionChunk = Type.Object({
       finish_reason: Nullable(FinishReason),
     }),
   ),
-  usage: Type.Optional(Usage),
+  usage: Type.Optional(ChunkUsage),
   moderation: Type.Optional(ModerationField),
   knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });

@@ -8,17 +8,19 @@ import type { CompletionRun, PromptEvent } from './start-completion.ts';
 
 type Choice = CompletionChunk['choices'][number];
 
-/** Converts events to stream chunks. `stream_options.include_usage` adds a last chunk with the usage and no choices. */
+/** Converts events to stream chunks. `stream_options.include_usage` adds a last chunk with the usage and no choices; `usage` of the others is null. */
 export async function* toCompletionChunks(
   run: CompletionRun,
   request: CompletionRequest,
 ): AsyncGenerator<CompletionChunk, void, undefined> {
+  const includesUsage = request.stream_options?.include_usage === true;
   const head = {
     id: run.id,
     object: 'text_completion' as const,
     created: run.created,
     model: run.model,
     system_fingerprint: run.fingerprint,
+    ...(includesUsage && { usage: null }),
   };
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   const toChoices = createChoiceConverter(run, request);
@@ -32,7 +34,7 @@ export async function* toCompletionChunks(
       moderation = {};
     }
   }
-  if (request.stream_options?.include_usage) yield { ...head, choices: [], usage: viewUsage(usage) };
+  if (includesUsage) yield { ...head, choices: [], usage: viewUsage(usage) };
 }
 
 /** Creates a stateful converter, which tracks the text length of each choice and echoes its prompt once. */

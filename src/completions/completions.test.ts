@@ -87,6 +87,11 @@ describe('POST /v1/completions', () => {
     const streamed = chunks((await complete({ ...body, stream: true, stream_options: { include_usage: true } })).text);
     for (const chunk of streamed) assertSchema(CompletionChunk, chunk);
     assert.deepEqual(streamed.at(-1).usage, whole.json.usage);
+    assert.deepEqual(new Set(streamed.slice(0, -1).map(({ usage }) => usage)), new Set([null]));
+    for (const stream_options of [{}, { include_usage: false }, null]) {
+      const plain = chunks((await complete({ ...body, stream: true, stream_options })).text);
+      assert.ok(plain.every((chunk) => chunk.choices.length === 1 && !('usage' in chunk)));
+    }
     const choices = streamed.flatMap((chunk) => chunk.choices);
     assert.deepEqual(choiceTexts(choices), expected);
     const reasons = choices.filter((choice) => choice.finish_reason !== null);

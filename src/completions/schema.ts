@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { SamplingFields, Usage } from '../inference/parameters.ts';
+import { ChunkUsage, SamplingFields, Usage } from '../inference/parameters.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum number of prompts per request; each prompt is a separate generation. */
@@ -90,7 +90,7 @@ export const CompletionChunk = Type.Object({
       finish_reason: Type.Union([Type.Enum(['stop', 'length', 'content_filter']), Type.Null()]),
     }),
   ),
-  usage: Type.Optional(Usage),
+  usage: Type.Optional(ChunkUsage),
   moderation: Type.Optional(ModerationField),
 });
 

@@ -13,7 +13,7 @@ import { type EmbeddingsRequest, MAX_TOKENS_PER_INPUT } from './schema.ts';
 export type EmbeddingDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
- * Embeds the texts of the request without a prefix. Throws 400 for a blank text, a text of too many tokens and an
+ * Embeds the texts of the request without a prefix. Throws 400 for a single blank text, a text of too many tokens and an
  * unsupported `dimensions`, and what `admit`, the content policy and the engine throw.
  */
 export async function embedTexts(
@@ -27,8 +27,8 @@ export async function embedTexts(
   const isSingle = typeof request.input === 'string';
   const texts = [request.input].flat();
   const paramOf = (index: number) => (isSingle ? 'input' : `input.${index}`);
-  const blank = texts.findIndex((text) => !/\S/.test(text));
-  if (blank !== -1) throw invalidValue(paramOf(blank), 'must not be blank');
+  // Clients that embed rows of a table send lists with empty cells.
+  if (isSingle && !/\S/.test(texts[0] ?? '')) throw invalidValue('input', 'must not be blank');
   if ((dimensions ?? EMBEDDING_DIMENSIONS) !== EMBEDDING_DIMENSIONS) {
     throw invalidValue('dimensions', `must be ${EMBEDDING_DIMENSIONS}: these vectors cannot be truncated`);
   }

@@ -14,7 +14,7 @@ export const EmbeddingsRequest = Type.Object(
   {
     model: Type.String({ description: '`embed-large-en-v1.5`.' }),
     input: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: MAX_INPUTS })], {
-      description: `One or more texts of at most ${MAX_TOKENS_PER_INPUT} tokens each. Must not be blank.`,
+      description: `One or more texts of at most ${MAX_TOKENS_PER_INPUT} tokens each. A single text must not be blank; blank texts in a list are embedded.`,
     }),
     encoding_format: Type.Optional(
       Type.Enum(['float', 'base64'], {

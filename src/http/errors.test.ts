@@ -95,9 +95,25 @@ describe('errors of Fastify and Node', () => {
     }
   });
 
+  it('200 for JSON as text/json, as some clients name it', async () => {
+    const body = JSON.stringify({ model: 'general-8b', messages: [{ role: 'user', content: 'Hi \u{1f600}' }] });
+    for (const type of ['text/json', 'text/json; charset=utf-8', 'Text/JSON', 'application/json']) {
+      const answer = await api.send('POST', path, { body, headers: { 'content-type': type } });
+      assert.equal(answer.status, 200);
+      const broken = await api.send('POST', path, { body: '{', headers: { 'content-type': type } });
+      assertError(broken, 400, 'invalid_json');
+    }
+  });
+
   it('415 unsupported_media_type for another content type or none', async () => {
     const body = JSON.stringify({ model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] });
-    for (const type of ['text/plain', 'text/plain;charset=UTF-8', 'text/csv', 'application/x-www-form-urlencoded']) {
+    for (const type of [
+      'text/plain',
+      'text/plain;charset=UTF-8',
+      'text/csv',
+      'text/jsonl',
+      'application/x-www-form-urlencoded',
+    ]) {
       for (const [method, url] of [
         ['POST', path],
         ['POST', '/v1/knowledge-bases'],

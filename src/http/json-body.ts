@@ -15,6 +15,9 @@ import { needsNoKey, takesBody } from './unread-body.ts';
 /** Bodies up to this size are parsed in one event-loop turn without counting: they cannot hold `MAX_JSON_VALUES` values. */
 const SMALL_BYTES = 98_304;
 
+/** Media types of JSON. Old clients send `text/json`. Browsers send neither to another origin before it allows them to. */
+const JSON_TYPES = ['application/json', 'text/json'];
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Budget reservation of the JSON body; null if the route takes no body. */
@@ -32,7 +35,7 @@ export interface BodyBounds {
 }
 
 /**
- * Installs the parser of `application/json`. Bounds each body in bytes, values, member names and depth, and all bodies in flight
+ * Installs the parser of `JSON_TYPES`. Bounds each body in bytes, values, member names and depth, and all bodies in flight
  * by `budget` or `publicBodies`. Large bodies are decoded while they arrive; parsing and checking run in time slices.
  */
 export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: BodyBounds): void {
@@ -50,7 +53,7 @@ export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: B
     done(null, payload);
   });
   app.removeContentTypeParser('application/json');
-  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: RequestPayload) => {
+  app.addContentTypeParser(JSON_TYPES, async (request: FastifyRequest, payload: RequestPayload) => {
     const { bodyReservation: reservation } = request;
     // Routes without a body schema do not read the body.
     if (reservation === null) return undefined;

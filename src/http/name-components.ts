@@ -5,8 +5,15 @@ type Json = Record<string, unknown>;
 /** Keywords whose values are data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const']);
 
+/** The schema with its type: generators of clients read an enum without one as any value. */
+function withType(schema: Json): Json {
+  const { enum: values } = schema;
+  const isUntyped = Array.isArray(values) && !('type' in schema);
+  return isUntyped && values.every((value) => typeof value === 'string') ? { type: 'string', ...schema } : schema;
+}
+
 /**
- * Moves every schema with a name (`titleSchemas`) to `components.schemas` and refers to it. Throws when two different schemas have
+ * Names the type of enums. Moves every schema with a name (`titleSchemas`) to `components.schemas` and refers to it. Throws when two different schemas have
  * one name.
  */
 export function nameComponents<Document extends { paths?: unknown; components?: unknown }>(
@@ -16,13 +23,11 @@ export function nameComponents<Document extends { paths?: unknown; components?: 
   const extract = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(extract);
     if (typeof value !== 'object' || value === null) return value;
-    const { title, ...rest } = value as Json;
+    const schema = withType(value as Json);
+    const { title, ...rest } = schema;
     const isNamed = typeof title === 'string' && ('type' in rest || 'anyOf' in rest);
     const extracted = Object.fromEntries(
-      Object.entries(isNamed ? rest : (value as Json)).map(([key, member]) => [
-        key,
-        DATA.has(key) ? member : extract(member),
-      ]),
+      Object.entries(isNamed ? rest : schema).map(([key, member]) => [key, DATA.has(key) ? member : extract(member)]),
     );
     if (!isNamed) return extracted;
     const known = schemas.get(title);

@@ -29,6 +29,17 @@ describe('nameComponents', () => {
     get: { responses: { 200: { content: { 'application/json': { schema } } } } },
   });
 
+  it('names the type of enums', () => {
+    const text = { enum: ['a', 'b'], description: 'd' };
+    const data = { type: 'object', default: { enum: ['a'] }, properties: { enum: { type: 'string', enum: ['c'] } } };
+    const paths = { '/a': operation(text), '/b': operation(data), '/c': operation({ enum: ['a', 1] }) };
+    const described: Described = nameComponents({ paths });
+    const schemas = Object.values(described.paths as typeof paths).map(
+      ({ get }) => get.responses[200].content['application/json'].schema,
+    );
+    assert.deepEqual(schemas, [{ ...text, type: 'string' }, data, { enum: ['a', 1] }]);
+  });
+
   it('moves named schemas to the components, also nested ones, and leaves examples alone', () => {
     const inner = { title: 'Inner', type: 'string' };
     const outer = {

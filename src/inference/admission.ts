@@ -138,7 +138,7 @@ function isOfKind(model: ModelView, row: KindOfCall): boolean {
 
 function findModel(deps: Pick<Deps, 'models'>, id: string, row: KindOfCall): ModelView | undefined {
   const model = deps.models.get(id);
-  const isAlias = model === undefined && row.alias === id && row.defaultModel !== null;
+  const isAlias = model === undefined && row.aliases.includes(id) && row.defaultModel !== null;
   return isAlias ? deps.models.get(row.defaultModel ?? '') : model;
 }
 

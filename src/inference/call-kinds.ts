@@ -8,32 +8,40 @@ export interface KindOfCall {
   capability: keyof Capabilities | null;
   /** Model id when the caller names none. While it is unbound, calls get 503 instead of 404. */
   defaultModel: string | null;
-  /** Second name of the default model. */
-  alias: string | null;
+  /** Other names of the default model. */
+  aliases: readonly string[];
   /** What models of this kind do, for error messages. */
   task: string;
 }
 
 type EngineProperty = 'engine' | 'embedding' | 'rerank' | 'moderation';
 
+/** The names that OpenAI's clients send. */
+export const OPENAI_MODERATION_MODELS = [
+  'omni-moderation-latest',
+  'omni-moderation-2024-09-26',
+  'text-moderation-latest',
+  'text-moderation-stable',
+  'text-moderation-007',
+] as const;
+
 /** The kinds of model calls. A new kind is one row here, with its metrics in `metrics.ts`. */
 export const KINDS = {
-  chat: { engine: 'engine', capability: 'chat_completion', defaultModel: null, alias: null, task: 'chat completions' },
-  completion: { engine: 'engine', capability: 'completion', defaultModel: null, alias: null, task: 'text completions' },
+  chat: { engine: 'engine', capability: 'chat_completion', defaultModel: null, aliases: [], task: 'chat completions' },
+  completion: { engine: 'engine', capability: 'completion', defaultModel: null, aliases: [], task: 'text completions' },
   embedding: {
     engine: 'embedding',
     capability: null,
     defaultModel: 'embed-large-en-v1.5',
-    alias: null,
+    aliases: [],
     task: 'embeddings',
   },
-  rerank: { engine: 'rerank', capability: null, defaultModel: 'reranker-v2-m3', alias: null, task: 'reranking' },
+  rerank: { engine: 'rerank', capability: null, defaultModel: 'reranker-v2-m3', aliases: [], task: 'reranking' },
   moderation: {
     engine: 'moderation',
     capability: null,
     defaultModel: 'moderation-v1',
-    // The name that OpenAI's clients send.
-    alias: 'omni-moderation-latest',
+    aliases: OPENAI_MODERATION_MODELS,
     task: 'moderation',
   },
 } as const satisfies Record<string, KindOfCall>;

@@ -23,7 +23,9 @@ export const SamplingFields = {
   stream_options: Type.Optional(
     Type.Object({
       include_usage: Type.Optional(
-        Type.Boolean({ description: 'End the stream with a chunk that has `usage` and no choices.' }),
+        Type.Boolean({
+          description: 'End the stream with a chunk that has `usage` and no choices. `usage` of the others is null.',
+        }),
       ),
     }),
   ),
@@ -125,5 +127,8 @@ export const Usage = Type.Object({
 });
 
 export type Usage = Static<typeof Usage>;
+
+/** Usage in a chunk of a stream with `stream_options.include_usage`. */
+export const ChunkUsage = Type.Union([Usage, Type.Null()], { description: 'Null except in the last chunk.' });
 
 titleSchemas({ Usage });

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { MODERATION_CATEGORIES, type ModerationCategory, type ModerationScores } from '../engines/moderation-engine.ts';
-import { invalidValue } from '../errors.ts';
+import { invalidValue, missingField } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
 import { moderate } from '../inference/moderate.ts';
 import { exemptInput } from '../inference/screening.ts';
@@ -22,20 +22,34 @@ export async function classifyTexts(
   signal: AbortSignal,
 ): Promise<ModerationResponse> {
   const admission = admit(deps, call, { kind: 'moderation', model: request.model ?? undefined });
-  rejectBlank(request.input);
+  const texts = parseTexts(request.input);
   // The texts are sent to be classified: a policy that blocked them would make the route useless.
-  const scores = await moderate(deps, admission, exemptInput([request.input].flat()), signal);
+  const scores = await moderate(deps, admission, exemptInput(texts), signal);
   return { id: newId('moderation'), model: admission.model.id, results: scores.map(viewResult) };
 }
 
-function rejectBlank(input: ModerationRequest['input']): void {
-  const isBlank = (text: string) => !/\S/.test(text);
-  if (typeof input === 'string') {
-    if (isBlank(input)) throw invalidValue('input', 'must not be blank');
-    return;
-  }
-  const blank = input.findIndex(isBlank);
-  if (blank !== -1) throw invalidValue(`input.${blank}`, 'must not be blank');
+type Input = ModerationRequest['input'];
+type InputItem = Exclude<Input, string>[number];
+
+/** The texts to classify. Text parts are lines of one text, as they are one input of OpenAI's models. */
+function parseTexts(input: Input): string[] {
+  if (typeof input === 'string') return [requireText(input, 'input')];
+  if (typeof input[0] === 'string') return input.map((item, index) => requireText(item, `input.${index}`));
+  return [requireText(input.map(textOfPart).join('\n'), 'input')];
+}
+
+function requireText(item: InputItem, path: string): string {
+  if (typeof item !== 'string') throw invalidValue(path, 'must be a text, as the first one is');
+  if (!/\S/.test(item)) throw invalidValue(path, 'must not be blank');
+  return item;
+}
+
+function textOfPart(part: InputItem, index: number): string {
+  const path = `input.${index}`;
+  if (typeof part === 'string' || part.type !== 'text')
+    throw invalidValue(path, 'must be a text part, as the first one is');
+  if (part.text === undefined) throw missingField(`${path}.text`);
+  return part.text;
 }
 
 function viewResult(scores: ModerationScores): ModerationResponse['results'][number] {

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { describeEngineFailures, failingBackend } from '../../test/failing-engine.ts';
 import { assertError, assertSchema, bindCatalogue, type TestApiOptions, useApi } from '../../test/harness.ts';
+import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
@@ -69,8 +70,31 @@ describe('POST /v1/moderations', () => {
     assert.equal(odd.json.results[0].flagged, true);
   });
 
-  it('takes omni-moderation-latest and null for the model', async () => {
-    for (const model of ['omni-moderation-latest', null]) {
+  it('takes text parts as one text, with one result', async () => {
+    const parts = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }));
+    for (const text of AWKWARD_TEXTS) {
+      const { status, json } = await judge({ input: parts(text, INSULT, ' ') });
+      assert.equal(status, 200);
+      assertSchema(ModerationResponse, json);
+      assert.equal(json.results.length, 1);
+      const whole = await judge({ input: `${text}\n${INSULT}\n ` });
+      assert.deepEqual(json.results, whole.json.results);
+    }
+    assert.equal(
+      (await judge({ input: parts('You are a pathetic,', 'worthless idiot.') })).json.results[0].flagged,
+      true,
+    );
+  });
+
+  it("takes the names of OpenAI's models and null for the model", async () => {
+    for (const model of [
+      'omni-moderation-latest',
+      'omni-moderation-2024-09-26',
+      'text-moderation-latest',
+      'text-moderation-stable',
+      'text-moderation-007',
+      null,
+    ]) {
       const { status, json } = await judge({ input: HARMLESS, model });
       assert.equal(status, 200);
       assert.equal(json.model, 'moderation-v1');
@@ -100,7 +124,24 @@ describe('POST /v1/moderations', () => {
     }
     assertError(await judge({ input: ['a', 5] }), 400, 'invalid_value', 'input.1');
     assertError(await judge({ input: ['a', ' '] }), 400, 'invalid_value', 'input.1');
-    assertError(await judge({ input: [{ type: 'text', text: 'a' }] }), 400, 'invalid_value', 'input.0');
+    const part = { type: 'text', text: 'a' };
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+    assertError(await judge({ input: [part, image] }), 400, 'invalid_value', 'input.1');
+    assertError(await judge({ input: [part, { type: 'text' }] }), 400, 'missing_required_field', 'input.1.text');
+    assertError(await judge({ input: [part, 'a'] }), 400, 'invalid_value', 'input.1');
+    assertError(await judge({ input: ['a', part] }), 400, 'invalid_value', 'input.1');
+    assertError(
+      await judge({
+        input: [
+          { type: 'text', text: ' ' },
+          { ...part, text: '\n' },
+        ],
+      }),
+      400,
+      'invalid_value',
+      'input',
+    );
+    assertError(await judge({ input: Array(1025).fill(part) }), 400, 'invalid_value', 'input');
     assertError(await judge({ input: 'a', model: 5 }), 400, 'invalid_value', 'model');
     assertError(await judge('{"input": '), 400, 'invalid_json');
   });
@@ -112,7 +153,7 @@ describe('POST /v1/moderations', () => {
   });
 
   it('404 model_not_found for a model that is unknown or does something else', async () => {
-    for (const model of ['gpt-99', 'general-8b', 'embed-large-en-v1.5', '']) {
+    for (const model of ['gpt-99', 'general-8b', 'embed-large-en-v1.5', 'omni-moderation', '']) {
       assertError(await judge({ input: 'a', model }), 404, 'model_not_found', 'model');
     }
   });

@@ -1,18 +1,30 @@
 import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
+import { OPENAI_MODERATION_MODELS } from '../inference/call-kinds.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum number of texts per request. */
 const MAX_INPUTS = 1024;
 
+const TextPart = Type.Object({
+  type: Type.String({ description: '`text`; images are not classified.' }),
+  text: Type.Optional(Type.String()),
+});
+
 /** Request body of `POST /v1/moderations`. */
 export const ModerationRequest = Type.Object(
   {
-    input: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: MAX_INPUTS })], {
-      description: 'One or more texts of any length. Must not be blank.',
-    }),
+    input: Type.Union(
+      [Type.String(), Type.Array(Type.Union([Type.String(), TextPart]), { minItems: 1, maxItems: MAX_INPUTS })],
+      {
+        description:
+          'One or more texts of any length, or a list of text parts, which are lines of one text. Must not be blank.',
+      },
+    ),
     model: Type.Optional(
-      Type.String({ description: '`moderation-v1` (default) or its alias `omni-moderation-latest`.' }),
+      Type.String({
+        description: `\`moderation-v1\` (default), or a name of OpenAI's models for it: ${OPENAI_MODERATION_MODELS.map((name) => `\`${name}\``).join(', ')}.`,
+      }),
     ),
   },
   {
@@ -46,7 +58,7 @@ export const ModerationResponse = Type.Object(
         categories: perCategory(Type.Boolean()),
         category_scores: perCategory(Type.Number({ minimum: 0, maximum: 1 })),
       }),
-      { description: 'One result per text, in the order of `input`.' },
+      { description: 'One result per text, in the order of `input`; one for a list of text parts.' },
     ),
   },
   {

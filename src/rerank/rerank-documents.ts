@@ -38,7 +38,9 @@ export async function rerankDocuments(
     .map((result) => (withText ? { ...result, document: { text: documents[result.index] ?? '' } } : result));
   const { notice } = input;
   const usage = { total_tokens: tokens };
-  return { response: { object: 'list', results, model: admission.model.id, usage, ...viewNotices([notice]) }, notice };
+  const meta = { billed_units: usage, tokens: { input_tokens: tokens, output_tokens: 0 } };
+  const model = admission.model.id;
+  return { response: { object: 'list', results, model, usage, meta, ...viewNotices([notice]) }, notice };
 }
 
 function requireBoundedLength(documents: readonly string[]): void {

@@ -55,6 +55,7 @@ describe('POST /v1/rerank', () => {
       ],
       model: 'reranker-v2-m3',
       usage: { total_tokens: 3 },
+      meta: { billed_units: { total_tokens: 3 }, tokens: { input_tokens: 3, output_tokens: 0 } },
     });
   });
 

@@ -61,6 +61,13 @@ export const RerankResponse = Type.Object(
     ),
     model: Type.String(),
     usage: Type.Object({ total_tokens: Type.Integer() }),
+    meta: Type.Object(
+      {
+        billed_units: Type.Object({ total_tokens: Type.Integer() }),
+        tokens: Type.Object({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
+      },
+      { description: "`usage` in the form of Cohere's API, which its clients and LiteLLM read." },
+    ),
     moderation: Type.Optional(ModerationField),
   },
   {
@@ -70,6 +77,7 @@ export const RerankResponse = Type.Object(
         results: [{ index: 1, relevance_score: 0.93, document: { text: 'The library opens at nine.' } }],
         model: 'reranker-v2-m3',
         usage: { total_tokens: 21 },
+        meta: { billed_units: { total_tokens: 21 }, tokens: { input_tokens: 21, output_tokens: 0 } },
       },
     ],
   },

@@ -38,9 +38,11 @@ export type EmbeddingEncoding = Pick<EmbeddingDialect, 'encoding' | 'truncatesDi
 /** Builds a request for the vectors of texts. */
 export function buildEmbeddingRequest(
   model: string,
-  input: readonly string[],
+  texts: readonly string[],
   { encoding, truncatesDimensions }: EmbeddingEncoding,
 ): JsonRequest {
+  // OpenAI and Text Embeddings Inference reject the empty text.
+  const input = texts.map((text) => text || ' ');
   const dimensions = truncatesDimensions ? { dimensions: EMBEDDING_DIMENSIONS } : {};
   return {
     endpoint: 'embeddings',

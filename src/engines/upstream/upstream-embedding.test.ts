@@ -57,6 +57,7 @@ const inference: Handler = ({ path, body }, response) => {
     return sendJson(response, 200, lists);
   }
   const texts = body?.['input'] as string[];
+  if (texts.includes('')) return refuse(response, 422, '`inputs` cannot be empty');
   if (texts.length > 32) return refuse(response, 422, `batch size ${texts.length} > maximum allowed batch size 32`);
   const longest = Math.max(...texts.map((text) => embedder.countTokens(text) + 2));
   if (longest > WINDOW)
