@@ -59,28 +59,37 @@ export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: B
     if (reservation === null) return undefined;
     const limitBytes = Math.min(bodyLimitBytes, reservation.limitBytes ?? bodyLimitBytes);
     if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw requestTooLarge(limitBytes);
-    const text = await receiveText(payload, reservation.signal, (bytes) => {
+    const organizationId = request.caller?.organizationId ?? '';
+    const admit = (bytes: { added: number; total: number }) => {
       if (bytes.total > limitBytes) throw requestTooLarge(limitBytes);
       reservation.grow(bytes.added);
-    });
+    };
+    const text = await receiveText(payload, { signal: reservation.signal, organizationId, admit });
     reservation.arrived?.();
-    return parseText(text, request.caller?.organizationId ?? '');
+    return parseText(text, organizationId);
   });
 }
 
 /** Decoded body: one part if small, one part per chunk if large. */
 type BodyText = { parts: string[]; isLarge: boolean };
 
-/** Reads and decodes the body. `admit` is called for each chunk and throws to reject the body, as `signal` does when it aborts. */
-function receiveText(
-  payload: RequestPayload,
-  signal: AbortSignal | undefined,
-  admit: (bytes: { added: number; total: number }) => void,
-): Promise<BodyText> {
+/** How a body is received. */
+interface Reception {
+  /** Rejects the body when it aborts. */
+  signal: AbortSignal | undefined;
+  organizationId: string;
+  /** Called for each chunk. Throws to reject the body. */
+  admit(bytes: { added: number; total: number }): void;
+}
+
+/** Reads and decodes the body. Chunks of a large one take time slices, so that the bodies of one organization delay no other. */
+function receiveText(payload: RequestPayload, { signal, organizationId, admit }: Reception): Promise<BodyText> {
   return new Promise((resolve, reject) => {
     const decoder = new BodyDecoder();
     let total = 0;
+    let isSettled = false;
     const settle = (outcome: () => void) => {
+      isSettled = true;
       payload.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onClose);
       payload.removeListener('close', onClose);
       signal?.removeEventListener('abort', onAbort);
@@ -94,13 +103,28 @@ function receiveText(
         settle(() => reject(error));
       }
     };
-    const onData = (chunk: Buffer) =>
+    const take = (chunk: Buffer) =>
       attempt(() => {
         total += chunk.length;
         admit({ added: chunk.length, total });
         decoder.push(chunk);
       });
-    const onEnd = () => attempt(() => settle(() => resolve(decoder.end())));
+    let lastChunk = Promise.resolve();
+    const takeInSlice = async (chunk: Buffer) => {
+      payload.pause();
+      await nextSlice(organizationId);
+      if (!isSettled) take(chunk);
+      if (!isSettled) payload.resume();
+    };
+    const onData = (chunk: Buffer) => {
+      if (total + chunk.length <= SMALL_BYTES) take(chunk);
+      else lastChunk = takeInSlice(chunk);
+    };
+    // A stream may end and close while its last chunk waits for a slice.
+    const onEnd = () => {
+      payload.removeListener('close', onClose);
+      void lastChunk.then(() => attempt(() => settle(() => resolve(decoder.end()))));
+    };
     const onClose = () => settle(() => reject(new ClientDisconnected()));
     const onAbort = () => attempt(() => signal?.throwIfAborted());
     signal?.addEventListener('abort', onAbort);
