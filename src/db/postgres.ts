@@ -2,19 +2,17 @@ import type { EventEmitter } from 'node:events';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
-import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import type { Pool, PoolClient, PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { runForOrganization } from '../lib/organization-context.ts';
 import { AdvisoryLocks } from './advisory-locks.ts';
 import { awaitServer } from './await-server.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { Notifications } from './notifications.ts';
+import { StatementPool } from './statement-pool.ts';
 
-/**
- * Connections of the pool. The hot path writes through one statement at a time, and servers allow about 100 in total.
- */
-const MAX_CONNECTIONS = 10;
 /** Connect timeout: a slower server counts as down. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Statement timeout: all queries are index look-ups or bounded writes, so a longer one is stuck. */
@@ -55,7 +53,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     application_name: 'quire',
   };
-  const pool = new StatementPool({ ...options, max: MAX_CONNECTIONS });
+  const pool = new StatementPool(options);
   const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
   const locks = new AdvisoryLocks({ ...options, application_name: 'quire-locks' }, logger);
   // Without a listener, an idle connection that the server closes would end the process. The pool reconnects on demand.
@@ -63,8 +61,6 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     // An embedded server may close connections before the pool has ended all of them.
     if (!pool.ending) logger.warn({ reason: describeError(error) }, 'a database connection was lost');
   });
-  // The same for a connection inside a transaction: its statements fail with the reason.
-  pool.on('connect', (client) => client.on('error', () => {}));
   keepValuesOutOfErrors();
   const failure = rememberWriteFailure(pool);
   const ping = () => pool.query('select 1');
@@ -87,8 +83,11 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     description,
     isExclusive,
     sql: drizzle(pool),
+    // Statements of the service itself: one may serve several organizations, as the group commit of the usage records does.
     prepare: (name, text) => (parameter) =>
-      running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),
+      runForOrganization('', () =>
+        running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),
+      ),
     execute: (text, values) =>
       running(text, async () => {
         // Several statements return several results, which the driver's types do not cover.
@@ -103,17 +102,6 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
       await Promise.all([pool.end(), notifications.close(), locks.close()]);
     }),
   };
-}
-
-/** A pool whose connection failures are a `FailedStatement` too: transactions connect before their first statement. */
-class StatementPool extends Pool {
-  override connect(): Promise<PoolClient>;
-  override connect(done: Parameters<Pool['connect']>[0]): void;
-  override connect(done?: Parameters<Pool['connect']>[0]): Promise<PoolClient> | undefined {
-    if (done === undefined) return running('begin', () => super.connect());
-    super.connect(done);
-    return undefined;
-  }
 }
 
 /** Listens to error messages at the protocol level, where the driver has one event for errors of all statements. */

@@ -15,7 +15,7 @@ export class FairSemaphore {
   readonly #limits: SemaphoreLimits;
   readonly #permits = new Map<string, number>();
   #held = 0;
-  readonly #waiters = new FairQueue<{ group: string; enter: () => void }>();
+  readonly #waiters = new FairQueue<{ group: string; enter: (release: () => void) => void }>();
 
   constructor(limits: SemaphoreLimits) {
     this.#limits = limits;
@@ -23,21 +23,24 @@ export class FairSemaphore {
 
   /** Runs `work` with a permit. Throws the signal's reason if aborted while waiting; does not abort running work. */
   async within<T>(group: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#acquire(group, signal);
+    const release = await this.acquire(group, signal);
     try {
       return await work();
     } finally {
-      const remaining = this.#permitsOf(group) - 1;
-      if (remaining === 0) this.#permits.delete(group);
-      else this.#permits.set(group, remaining);
-      this.#held -= 1;
-      this.#grant();
+      release();
     }
   }
 
-  async #acquire(group: string, signal: AbortSignal): Promise<void> {
+  /** Takes a permit that is free now, and returns the function that returns it; null where the group has to wait. */
+  tryAcquire(group: string): (() => void) | null {
+    if (this.#held >= this.#limits.total || this.#permitsOf(group) >= this.#limits.perGroup) return null;
+    return this.#take(group);
+  }
+
+  /** Waits for a permit, and returns the function that returns it. Throws the signal's reason if aborted while waiting. */
+  async acquire(group: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
     const waiting = { group, enter: resolve };
     const onAbort = () => {
       this.#waiters.delete(group, waiting);
@@ -46,7 +49,7 @@ export class FairSemaphore {
     signal.addEventListener('abort', onAbort, { once: true });
     this.#waiters.add(group, waiting);
     this.#grant();
-    await promise.finally(() => signal.removeEventListener('abort', onAbort));
+    return promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
   #grant(): void {
@@ -55,10 +58,23 @@ export class FairSemaphore {
     while (this.#held < total) {
       const next = this.#waiters.take(rank);
       if (next === undefined) return;
-      this.#permits.set(next.group, this.#permitsOf(next.group) + 1);
-      this.#held += 1;
-      next.enter();
+      next.enter(this.#take(next.group));
     }
+  }
+
+  #take(group: string): () => void {
+    this.#permits.set(group, this.#permitsOf(group) + 1);
+    this.#held += 1;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const remaining = this.#permitsOf(group) - 1;
+      if (remaining === 0) this.#permits.delete(group);
+      else this.#permits.set(group, remaining);
+      this.#held -= 1;
+      this.#grant();
+    };
   }
 
   #permitsOf(group: string): number {

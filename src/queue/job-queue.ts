@@ -10,6 +10,7 @@ import type { Database, Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
+import { runForOrganization } from '../lib/organization-context.ts';
 import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
 import { AsyncEvent } from './async-event.ts';
 import type { JobConstraints, JobKind } from './define-job.ts';
@@ -164,7 +165,8 @@ export class JobQueue {
     let isOurs = true;
     let failure: unknown;
     try {
-      await handler(job.data, AbortSignal.any([this.#stopping.signal, lease.lost]));
+      const signal = AbortSignal.any([this.#stopping.signal, lease.lost]);
+      await runForOrganization(job.groupId ?? '', () => handler(job.data, signal));
       isOurs = await this.#whileHeld(kind, job, (options) => this.#boss.complete(kind.name, job.id, null, options));
     } catch (error) {
       failure = error;

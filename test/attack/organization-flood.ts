@@ -9,6 +9,8 @@ export interface FloodCall {
   url: string;
   key: string;
   path: string;
+  /** Default: POST. */
+  method?: string;
   /** JSON bodies, sent in turn. */
   bodies: readonly string[];
 }
@@ -86,10 +88,10 @@ async function run({ call, concurrent, times }: Job): Promise<void> {
 }
 
 /** Resolves with the status when the response has been read; 0 when the connection breaks. */
-function send({ url, key, path }: FloodCall, body: string, agent: Agent): Promise<number> {
+function send({ url, key, path, method = 'POST' }: FloodCall, body: string, agent: Agent): Promise<number> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const sent = request(`${url}${path}`, { agent, method: 'POST', headers }, (response) => {
+    const sent = request(`${url}${path}`, { agent, method, headers }, (response) => {
       response.resume().once('close', () => resolve(response.statusCode ?? 0));
     });
     sent.once('error', () => setTimeout(resolve, 50, 0)).end(body);
