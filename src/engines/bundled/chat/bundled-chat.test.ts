@@ -318,6 +318,58 @@ describe('the bundled chat engine with tools', () => {
     const single = await call('What is the weather in Oslo, Rome and Lima?', { tools: tool, parallelToolCalls: false });
     assert.equal(single.calls.length, 1);
   });
+  it('cuts a reply to a tool result that repeats itself, without `max_tokens`, and no text completion', async () => {
+    const answered = (name: string, args: string, content: string): ChatMessage[] => [
+      ...GREETED,
+      { role: 'user', content: 'Please do it.' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name, arguments: args } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content },
+    ];
+    const results = [
+      '111',
+      '18 degrees and sunny',
+      '111 of 111, 1111',
+      'the hum of the hum',
+      'error error error',
+      '3.5',
+    ];
+    const lengths: number[] = [];
+    for (const content of results) {
+      for (const toolChoice of ['auto', 'none'] as const) {
+        const messages = answered('get_weather', '{"city": "Paris", "days": 1}', content);
+        const request = ask(messages, { maxTokens: null, logprobs: 0 }, { tools, toolChoice });
+        const { choices, usage } = await collectGeneration(engine, request);
+        const { reason, calls } = choices[0]!;
+        if (calls.length > 0) continue;
+        lengths.push(usage.completionTokens);
+        assert.equal(reason, usage.completionTokens < 64 ? 'stop' : 'length', `${content}: ${usage.completionTokens}`);
+      }
+    }
+    assert.ok(Math.max(...lengths) >= 64 && Math.max(...lengths) < 300, lengths.join());
+    const prompt = { kind: 'text', text: 'The status is 1111111111111111', suffix: null } as const;
+    const raw = await collectGeneration(engine, { ...chatRequest('', { maxTokens: 200 }), prompt });
+    assert.deepEqual([raw.usage.completionTokens, raw.choices[0]!.reason], [200, 'length']);
+    const zeros = { type: 'array', items: { const: 0 }, minItems: 100, maxItems: 100 };
+    const parameters = { type: 'object', properties: { zeros }, required: ['zeros'] };
+    const fill: FunctionTool = { type: 'function', function: { name: 'fill', parameters } };
+    const filled = await call('Fill it.', { tools: [fill], toolChoice: 'required' }, { maxTokens: null });
+    assert.deepEqual(JSON.parse(filled.calls[0]!.arguments), { zeros: Array.from({ length: 100 }, () => 0) });
+  });
+  it('the token of a greedy choice is the likeliest, in constrained replies and quotations', async () => {
+    const prompts = [ask([{ role: 'user', content: 'Say hello' }]), ask(asked('How tall is the tower?', TOWER))];
+    for (const request of prompts) {
+      const { choices } = await collectGeneration(engine, { ...request, logprobs: 5 });
+      assert.ok(choices[0]!.logprobs.length > 0);
+      for (const { token, logprob, top } of choices[0]!.logprobs) {
+        assert.deepEqual([top[0]?.token, top[0]?.logprob], [token, logprob]);
+        assert.ok(Math.abs(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0) - 1) < 0.2);
+      }
+    }
+  });
   it('replies with text to greetings and thanks', async () => {
     for (const content of ['Hello!', 'Thanks a lot, bye.']) {
       const { calls, text: said } = await call(content);

@@ -123,7 +123,10 @@ class BundledChat implements GenerationEngine {
   ): AsyncGenerator<GenerationEvent, void, undefined> {
     const toolConstraint = constrainToTool(prompt);
     const parallelToolCalls = toolConstraint.sequence !== undefined;
-    return this.#engine.generate({ ...request, prompt: { ...prompt, parallelToolCalls }, toolConstraint }, signal);
+    return this.#engine.generate(
+      { ...request, prompt: { ...prompt, parallelToolCalls }, toolConstraint, cutsRepetition: true },
+      signal,
+    );
   }
 
   /** Marks the text that answers in the prompt, and constrains the completion to it. */
@@ -154,10 +157,10 @@ function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): Constr
 }
 
 /** Constrains a reply to what the model says reliably. A conversation that ends with another role than `user` is continued freely. */
-function constrainReply(request: GenerationRequest, prompt: ChatPrompt): GenerationRequest {
-  if (prompt.messages.at(-1)?.role !== 'user') return request;
-  const choices = selectReplies(prompt.messages);
-  return choices === null ? request : { ...request, format: { type: 'choice', choices } };
+function constrainReply(request: GenerationRequest, prompt: ChatPrompt): ConstrainedRequest {
+  const choices = prompt.messages.at(-1)?.role === 'user' ? selectReplies(prompt.messages) : null;
+  if (choices === null) return { ...request, cutsRepetition: true };
+  return { ...request, format: { type: 'choice', choices } };
 }
 
 /** Returns the end of a text, at most `bytes` UTF-8 bytes long. */

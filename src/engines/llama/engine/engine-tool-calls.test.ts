@@ -141,7 +141,7 @@ describe('a call that the model started itself', () => {
       const rules = { format, callable: TOOLS, offered: TOOLS, parallel: true };
       const grammar = await model.grammar({ text: callsGrammar(rules) });
       const accepts = (text: string): boolean =>
-        new GrammarState(model.kv.current, grammar).accept(model.tokenizer.tokenize(text));
+        new GrammarState(model.kv.current, grammar, () => true).accept(model.tokenizer.tokenize(text));
       const written = WRITTEN[index] ?? '';
       for (let end = 1; end <= written.length; end++) assert.ok(accepts(written.slice(0, end)), written.slice(0, end));
       assert.ok(!accepts(written.replace('set_light', 'set_dark')));

@@ -1,6 +1,7 @@
 import type { PromptToken, TokenLogprob } from '../../engine.ts';
 import { type CompiledGrammar, DecodingConstraint } from '../constraints/decoding-constraint.ts';
 import { type OutputEvent, OutputParser } from '../output/output-parser.ts';
+import { RepetitionDetector } from '../output/repetition-detector.ts';
 import { type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from '../runtime/bindings.ts';
 import type { DecodeJob } from '../scheduler/decode-job.ts';
 import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
@@ -42,6 +43,7 @@ export class ChoiceGeneration implements DecodeJob {
   readonly #maxTokens: number;
   readonly #bias: ReadonlyMap<number, number>;
   readonly #uses = new Map<number, number>();
+  readonly #repetition: RepetitionDetector | null;
   #sampler: TokenSampler | null = null;
   #constraint: DecodingConstraint | null = null;
   #configuredConstraint: DecodingConstraint | null = null;
@@ -65,6 +67,7 @@ export class ChoiceGeneration implements DecodeJob {
     const room = model.facts.contextTokens - prepared.tokens.length;
     this.#maxTokens = Math.min(request.maxTokens ?? room, room);
     this.#bias = baseBias(parts);
+    this.#repetition = request.cutsRepetition ? new RepetitionDetector() : null;
     this.#answer = new OutputParser(
       { choice, stop: request.stop, ...prepared.syntax },
       { onToolCallStart: (rest) => this.#onToolCallStart(rest), onContentStart: (rest) => this.#onContentStart(rest) },
@@ -94,11 +97,11 @@ export class ChoiceGeneration implements DecodeJob {
       this.#ending = this.#constraint.follow(sampled.token, this.#maxTokens - this.#tokens - 1);
       if (this.#ending === null) return sampled;
     }
-    return this.#sampler.scoreToken(index, this.#ending.shift() ?? 0);
+    return this.#onlyChoice(this.#ending.shift() ?? 0);
   }
 
   samplingCost(): number {
-    return this.#constraint?.cost ?? 0;
+    return (this.#constraint?.cost ?? 0) * (this.#parts.request.logprobs === null ? 1 : 2);
   }
 
   /** Returns the native sampler. May be called twice. */
@@ -132,6 +135,7 @@ export class ChoiceGeneration implements DecodeJob {
     const logprob = sampled.logprob === null ? null : this.#tokenLogprob(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
     if (this.#tokens >= this.#maxTokens || this.#ending?.length === 0) return this.#end('length');
+    if (this.#constraint === null && this.#repetition?.push(sampled.token)) return this.#end('length');
     if (this.#hasPenalties() || this.#constraint !== this.#configuredConstraint)
       this.#sampler?.configure(this.#config());
     return true;
@@ -147,6 +151,13 @@ export class ChoiceGeneration implements DecodeJob {
     this.release();
     this.#parts.events.ended(this.#tokens);
     return false;
+  }
+
+  /** A token that was not sampled, because the text has to end: there was no other. */
+  #onlyChoice(token: number): Sampled {
+    const { logprobs } = this.#parts.request;
+    if (logprobs === null) return { token, logprob: null, top: [] };
+    return { token, logprob: 0, top: [{ token, logprob: 0 }].slice(0, logprobs) };
   }
 
   #constrain(grammar: CompiledGrammar): DecodingConstraint {

@@ -245,14 +245,51 @@ describe('sampling', () => {
       await text({ ...bias, frequencyPenalty: 2 }, more),
     );
   });
-  it('log probabilities are those of the model: bias and temperature do not change them, and they add up', async () => {
-    const ask = (changes: Partial<GenerationRequest['sampling']>) =>
-      collectGeneration(engine(), textRequest('the', { maxTokens: 1, logprobs: 20, sampling: sampling(changes) }));
-    const [plain, hot] = [await ask({}), await ask({ temperature: 2, seed: 4 })];
-    assert.deepEqual(hot.choices[0]!.logprobs[0]?.top, plain.choices[0]!.logprobs[0]?.top);
-    const total = plain.choices[0]!.logprobs[0]!.top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0);
-    assert.ok(total > 0.9 && total <= 1.0001, String(total));
-    assert.equal(plain.choices[0]!.logprobs[0]!.logprob, plain.choices[0]!.logprobs[0]!.top[0]!.logprob);
+  it('log probabilities are those of the choice: bias and format change them, temperature does not', async () => {
+    const first = async (changes: Partial<GenerationRequest['sampling']>, more: Partial<GenerationRequest> = {}) =>
+      (
+        await collectGeneration(
+          engine(),
+          textRequest('the', { maxTokens: 1, logprobs: 20, sampling: sampling(changes), ...more }),
+        )
+      ).choices[0]!.logprobs[0]!;
+    const [plain, hot] = [await first({}), await first({ temperature: 2, seed: 4 })];
+    assert.deepEqual(hot.top, plain.top);
+    const total = ({ top }: typeof plain) => top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0);
+    assert.ok(total(plain) > 0.9 && total(plain) <= 1.0001, String(total(plain)));
+    assert.equal(plain.logprob, plain.top[0]!.logprob);
+    const suppressed = await first({ logitBias: await biasOf((await text({}))[0] ?? '') });
+    assert.notEqual(suppressed.token, plain.token);
+    assert.deepEqual([suppressed.token, suppressed.logprob], [suppressed.top[0]!.token, suppressed.top[0]!.logprob]);
+    const format = { type: 'choice', choices: ['Zebra', 'zero'] } as const;
+    for (const temperature of [0, 1]) {
+      const chosen = await first({ temperature, seed: 7 }, { format });
+      for (const { token } of [chosen, ...chosen.top]) {
+        assert.ok(
+          format.choices.some((choice) => choice.startsWith(token)),
+          token,
+        );
+      }
+      assert.ok(Math.abs(total(chosen) - 1) < 1e-3);
+    }
+  });
+  it('tokens that complete JSON at the token limit have log probability 0', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    const answer = await collectGeneration(
+      engine(),
+      textRequest('the', {
+        maxTokens: 24,
+        logprobs: 3,
+        format: { type: 'json_schema', name: 'a', schema, strict: true },
+        sampling: sampling({ logitBias: { [TINY_END]: -100 } }),
+      }),
+    );
+    const { logprobs, text: json } = answer.choices[0]!;
+    assert.equal(typeof (JSON.parse(json) as { a: string }).a, 'string');
+    const last = logprobs.at(-1)!;
+    assert.deepEqual([last.logprob, last.top], [0, [{ token: last.token, bytes: last.bytes, logprob: 0 }]]);
+    for (const { token, logprob, top } of logprobs)
+      assert.deepEqual([token, logprob], [top[0]!.token, top[0]!.logprob]);
   });
 
   /** Finds the first token of a completion by the logit bias that suppresses it. */

@@ -24,6 +24,8 @@ export interface ConstrainedRequest extends GenerationRequest {
   sentPrompt?: ChatPrompt | undefined;
   /** The prompt is tokenized and not computed: `prompt-end` and `usage` are the only events. */
   isCount?: true;
+  /** Cuts an unconstrained completion that repeats a few tokens without end; its finish reason is `length`. */
+  cutsRepetition?: boolean | undefined;
 }
 
 /** The tools of a request under its constraint. */

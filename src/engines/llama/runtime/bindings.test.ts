@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { type LocalModel, loadModel } from '../engine/model.ts';
-import { decode, GrammarState, TokenSampler, truncate } from './bindings.ts';
+import { decode, GrammarState, type Sampled, TokenSampler, truncate } from './bindings.ts';
 
 /** Fails when a new version of node-llama-cpp changes the internals that Quire uses. */
 describe('internals of node-llama-cpp', () => {
@@ -22,6 +22,11 @@ describe('internals of node-llama-cpp', () => {
   const sampler = (logprobs: number | null = null, changes: object = {}): TokenSampler => {
     const config = { temperature: 0, topP: 1, seed: 1, bias: new Map(), grammar: null, ...changes };
     return new TokenSampler(model.kv, config, logprobs);
+  };
+
+  const requireDistribution = ({ token, logprob, top }: Sampled): void => {
+    assert.ok(Math.abs(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0) - 1) < 1e-3);
+    assert.equal(top.find((other) => other.token === token)?.logprob, logprob);
   };
 
   it('decodes several slots in a step and samples at the requested outputs', async () => {
@@ -52,18 +57,47 @@ describe('internals of node-llama-cpp', () => {
     assert.equal(await step(2, [320]), first);
     assert.equal(truncate(model.kv.current, 0, 0), true);
   });
-  it('returns log probabilities of the model alone, which sum to one', async () => {
+  it('log probabilities include bias and grammar, exclude temperature and top-p, and sum to one', async () => {
     const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const size = model.tokenizer.size;
-    const { token, logprob, top } = await sampler(size).sample(index);
-    assert.equal(top.length, size);
-    assert.ok(Math.abs(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0) - 1) < 1e-3);
-    assert.deepEqual([top[0]?.token, top[0]?.logprob], [token, logprob]);
-    const banned = await sampler(1, { bias: new Map([[token, -100]]) }).sample(index);
-    assert.notEqual(banned.token, token);
-    assert.equal(banned.top[0]?.token, token);
+    const plain = await sampler(size).sample(index);
+    assert.equal(plain.top.length, size);
+    requireDistribution(plain);
+    assert.equal(plain.top[0]?.token, plain.token);
+    const bias = new Map([
+      [plain.token, -100],
+      [plain.top[1]?.token ?? -1, Number.NEGATIVE_INFINITY],
+    ]);
+    const biased = await sampler(size, { bias }).sample(index);
+    requireDistribution(biased);
+    assert.deepEqual([biased.token, biased.top.length], [plain.top[2]?.token, size - 1]);
+    assert.equal(biased.top[0]?.token, biased.token);
+    const drawn = await sampler(size, { bias, temperature: 2, topP: 0.9, seed: 4 }).sample(index);
+    assert.deepEqual(drawn.top, biased.top);
+    assert.ok(drawn.top.some(({ token, logprob }) => token === drawn.token && logprob === drawn.logprob));
+    assert.equal((await sampler(null, { bias, temperature: 2, topP: 0.9, seed: 4 }).sample(index)).token, drawn.token);
     truncate(model.kv.current, 0, 0);
   });
+  for (const temperature of [0, 1]) {
+    it(`log probabilities under a grammar at temperature ${temperature} are those of its tokens`, async () => {
+      const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
+      const grammar = await model.grammar({ text: 'root ::= [ab] [cd] "e"' });
+      const spelled = (token: number) => Buffer.from(model.tokenizer.tokenText(token).bytes).toString();
+      const state = new GrammarState(model.kv.current, grammar, () => true);
+      const constrained = sampler(model.tokenizer.size, { grammar: state, temperature });
+      for (const letters of ['ab', 'cd', 'e']) {
+        const sampled = await constrained.sample(index);
+        requireDistribution(sampled);
+        for (const { token } of sampled.top) assert.ok(letters.includes(spelled(token).charAt(0)), spelled(token));
+        assert.ok(sampled.top.some(({ token }) => token === sampled.token));
+        if (temperature === 0) assert.equal(sampled.top[0]?.token, sampled.token);
+      }
+      const unlisted = new GrammarState(model.kv.current, grammar, () => false);
+      const { token } = await sampler(1, { grammar: unlisted, temperature }).sample(index);
+      assert.ok('ab'.includes(spelled(token)), 'a state that is too large to copy constrains the token');
+      truncate(model.kv.current, 0, 0);
+    });
+  }
   it('a reused sampler samples like a new one', async () => {
     const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const draw = async (): Promise<number[]> => {
@@ -80,12 +114,12 @@ describe('internals of node-llama-cpp', () => {
   });
   it('applies a grammar, also behind tokens generated before it', async () => {
     const grammar = await model.grammar({ text: 'root ::= "ab" "c"' });
-    const state = new GrammarState(model.kv.current, grammar);
+    const state = new GrammarState(model.kv.current, grammar, () => true);
     assert.equal(state.accept(model.tokenizer.tokenize('a')), true);
     const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const { token } = await sampler(null, { grammar: state }).sample(index);
     assert.equal(Buffer.from(model.tokenizer.tokenText(token).bytes).toString(), 'b');
-    assert.equal(new GrammarState(model.kv.current, grammar).accept(model.tokenizer.tokenize('x')), false);
+    assert.equal(new GrammarState(model.kv.current, grammar, () => true).accept(model.tokenizer.tokenize('x')), false);
     await assert.rejects(model.grammar({ text: 'root ::= (' }));
     truncate(model.kv.current, 0, 0);
   });

@@ -34,7 +34,8 @@ export interface SamplerConfig {
 }
 
 /**
- * A token with its natural-log probability under the model's own distribution (without temperature, bias and grammar).
+ * A token with its natural-log probability. Of a sampled token: after bias and grammar, before temperature and top-p, so
+ * that a greedy choice is the likeliest token. Of a token that is only scored: under the model's own distribution.
  */
 export interface Likelihood {
   token: number;
@@ -75,7 +76,11 @@ interface AddonBindings {
     acceptGrammarEvaluationStateToken(state: object, token: number): void;
     canBeNextTokenForGrammarEvaluationState(state: object, token: number): boolean;
   };
-  AddonGrammarEvaluationState: new (model: object, grammar: object) => object;
+  /** With one argument: a copy of a state. */
+  AddonGrammarEvaluationState: new (
+    modelOrState: object,
+    grammar?: object,
+  ) => object;
 }
 
 interface Internals {
@@ -100,12 +105,20 @@ function internals(context: LlamaContext): Internals {
 export class GrammarState {
   readonly #bindings: AddonBindings;
   readonly addon: object;
+  readonly #canCopy: () => boolean;
 
-  constructor(context: LlamaContext, grammar: LlamaGrammar) {
+  /** `canCopy`: whether `copy` takes milliseconds at most; see there. */
+  constructor(context: LlamaContext, grammar: LlamaGrammar, canCopy: () => boolean) {
+    this.#canCopy = canCopy;
     const { bindings, model } = internals(context);
     const inner = (grammar as unknown as { _grammar: object })._grammar;
     this.#bindings = bindings;
     this.addon = new bindings.AddonGrammarEvaluationState(model, inner);
+  }
+
+  /** A copy of the native state; null when it takes too long: it compares each element of the grammar with each of the stacks. */
+  copy(): object | null {
+    return this.#canCopy() ? new this.#bindings.AddonGrammarEvaluationState(this.addon) : null;
   }
 
   /** Advances the state by tokens that were generated without the grammar. False when the grammar rejects them. */
@@ -142,9 +155,10 @@ export interface ContextRef {
 export class TokenSampler {
   readonly #context: ContextRef;
   readonly #sampler: AddonSampler;
-  /** Greedy and without bias: reads the model's own distribution for log probabilities. */
+  /** Greedy: reads log probabilities. */
   readonly #observer: AddonSampler | null;
   readonly #top: number;
+  #config: SamplerConfig;
   /** Native calls in progress on another thread. The samplers are not reused before they return. */
   #busy = 0;
   #released = false;
@@ -156,28 +170,28 @@ export class TokenSampler {
     this.#sampler = takeSampler(inside, config.seed);
     this.#observer = logprobs === null ? null : takeSampler(inside, config.seed);
     this.#top = logprobs ?? 0;
+    this.#config = config;
     this.configure(config);
   }
 
   /** Sets the parameters from the next token on. */
   configure(config: SamplerConfig): void {
+    this.#config = config;
     this.#sampler.applyConfig({
       temperature: config.temperature,
       seed: config.seed,
       ...(config.topP < 1 ? { topP: config.topP } : {}),
-      ...(config.bias.size > 0
-        ? {
-            tokenBiasKeys: Uint32Array.from(config.bias.keys()),
-            tokenBiasValues: Float32Array.from(config.bias.values()),
-          }
-        : {}),
+      ...biasConfig(config.bias),
       ...(config.grammar === null ? {} : { grammarEvaluationState: config.grammar.addon }),
     });
   }
 
-  /** Returns the log probability of `token` at an index that `decode` returned. */
+  /** Returns the log probability of `token` under the model's own distribution, at an index that `decode` returned. */
   async scoreToken(index: number, token: number): Promise<Sampled> {
-    return this.#exclusively(() => this.#observe(index, token));
+    return this.#exclusively(async () => {
+      this.#observer?.applyConfig(NEUTRAL);
+      return this.#observer === null ? unscored(token) : this.#score(index, token, this.#observer);
+    });
   }
 
   /** Samples a token at an index that `decode` returned. Throws when the grammar allows none. */
@@ -196,18 +210,30 @@ export class TokenSampler {
   }
 
   async #draw(index: number): Promise<Sampled> {
+    const { temperature, bias, grammar } = this.#config;
+    // The logits of a greedy sampler are those that the token is chosen from.
+    if (this.#observer !== null && temperature === 0) return this.#score(index, null, this.#sampler);
+    // Before the sampler advances the state.
+    const before = this.#observer === null ? null : (grammar?.copy() ?? null);
     const { context } = internals(this.#context.current);
-    const token = (await context.sampleToken(index, this.#sampler)) as number;
-    if (token < 0) throw new Error('The grammar and the logit bias exclude all tokens.');
-    return this.#observe(index, token);
+    const token = requireToken((await context.sampleToken(index, this.#sampler)) as number);
+    if (this.#observer === null) return unscored(token);
+    this.#observer.applyConfig({
+      ...NEUTRAL,
+      ...biasConfig(bias),
+      ...(before === null ? {} : { grammarEvaluationState: before }),
+    });
+    return this.#score(index, token, this.#observer);
   }
 
-  async #observe(index: number, token: number): Promise<Sampled> {
-    if (this.#observer === null) return { token, logprob: null, top: [] };
+  /** Returns a token with its log probability under the distribution of a greedy sampler. Null: the likeliest token. */
+  async #score(index: number, scored: number | null, sampler: AddonSampler): Promise<Sampled> {
     // At least one alternative: the first has the largest logit, to which the total weight is relative.
-    const filter = [[token], false, false, false, Math.max(1, this.#top)];
+    const filter = [scored === null ? [] : [scored], false, false, scored === null, Math.max(1, this.#top)];
     const { context } = internals(this.#context.current);
-    const raw = (await context.sampleToken(index, this.#observer, false, false, filter, true)) as RawSample;
+    const raw = (await context.sampleToken(index, sampler, false, false, filter, true)) as number | RawSample;
+    if (typeof raw === 'number') throw new Error(NO_TOKEN);
+    const token = scored ?? requireToken(raw[0]);
     return { token, ...likelihoods(raw, token, this.#top) };
   }
 
@@ -230,13 +256,32 @@ export class TokenSampler {
   }
 }
 
+/** The model's own distribution. */
+const NEUTRAL = { temperature: 0, seed: 0 };
+const NO_TOKEN = 'The grammar and the logit bias exclude all tokens.';
+
+const unscored = (token: number): Sampled => ({ token, logprob: null, top: [] });
+
+function requireToken(token: number): number {
+  if (token < 0) throw new Error(NO_TOKEN);
+  return token;
+}
+
+function biasConfig(bias: ReadonlyMap<number, number>): object {
+  if (bias.size === 0) return {};
+  return { tokenBiasKeys: Uint32Array.from(bias.keys()), tokenBiasValues: Float32Array.from(bias.values()) };
+}
+
 function likelihoods(raw: RawSample, token: number, top: number): { logprob: number; top: Likelihood[] } {
   const logits = raw[3] ?? [];
   const highest = logits[1] ?? 0;
   const total = Math.log(raw[4] ?? 1);
   const byToken = new Map<number, number>();
   for (let i = 0; i + 1 < logits.length; i += 2) byToken.set(logits[i] ?? 0, (logits[i + 1] ?? 0) - highest - total);
-  const listed = [...byToken].map(([id, logprob]) => ({ token: id, logprob }));
+  // Tokens that the grammar excludes are no alternatives.
+  const listed = [...byToken]
+    .map(([id, logprob]) => ({ token: id, logprob }))
+    .filter(({ logprob }) => logprob > -Infinity);
   return { logprob: byToken.get(token) ?? Number.NEGATIVE_INFINITY, top: listed.slice(0, top) };
 }
 

@@ -58,6 +58,15 @@ export class ParseStacks {
     return this.#stacks.length;
   }
 
+  /** Number of elements of all stacks; more than `most` if there are more. */
+  entries(most: number): number {
+    let entries = 0;
+    for (const stack of this.#stacks) {
+      for (let part: Stack | null = stack; part !== null && entries <= most; part = part.below) entries += 1;
+    }
+    return entries;
+  }
+
   /** Whether the text so far is complete. */
   get isComplete(): boolean {
     return this.#stacks.includes(this.#bottom);
