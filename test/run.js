@@ -27,7 +27,7 @@ const FAST_SUITE = [
   'src/**/*.test.ts',
   'test/*.test.ts',
   'test/clients/*.test.ts',
-  'console/test/*.test.ts',
+  'console/src/**/*.test.ts',
   'eval/**/*.test.ts',
   'bench/**/*.test.ts',
   'tools/**/*.test.ts',

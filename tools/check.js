@@ -1,5 +1,5 @@
 /**
- * `npm run check`: all static checks, as in CI. Writes nothing. Prints one line per step with its time, and the output of failed
+ * `npm run check`: all static checks, as in CI. Writes nothing but the types of the API for the console. Prints one line per step with its time, and the output of failed
  * steps.
  * Exit code 1 when one fails.
  */
@@ -14,6 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Scripts run by this Node, by name. Called as files, because `npx` takes longer to start than some of the steps. */
 const STEPS = {
   types: ['node_modules/typescript/bin/tsc', '--noEmit'],
+  'types of the API': ['console/build.js', '--types'],
   'console types': ['console/node_modules/typescript/bin/tsc', '-p', 'console'],
   'console tests': ['console/node_modules/typescript/bin/tsc', '-p', 'console/test'],
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],

@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes generated files: the pages of GENERATED, and migrations by drizzle-kit (`-- --name add-files` names a
- * new one).
+ * `npm run generate` writes generated files: the pages of GENERATED, the types of the API for the console, and migrations by
+ * drizzle-kit (`-- --name add-files` names a new one).
  * `--check` writes nothing, names stale files and exits with code 1.
  */
 import { spawnSync } from 'node:child_process';
@@ -20,6 +20,7 @@ for (const [path, make] of Object.entries(GENERATED)) {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }
+if (!isCheck) runScript('console/build.js', '--types');
 // Checked first: drizzle-kit takes seconds to report no changes.
 if ((await missingStatements()).length > 0) {
   stale.push('src/db/migrations');
@@ -35,8 +36,10 @@ else if (isCheck) {
 
 /** drizzle-kit may ask which of two names is a rename, which needs a terminal. */
 function addMigration(): void {
-  const bin = join(ROOT, 'node_modules/drizzle-kit/bin.cjs');
-  const call = [bin, 'generate', ...process.argv.slice(2)];
+  runScript('node_modules/drizzle-kit/bin.cjs', 'generate', ...process.argv.slice(2));
+}
+
+function runScript(...call: string[]): void {
   const { status } = spawnSync(process.execPath, call, { cwd: ROOT, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`drizzle-kit generate ended with ${status}`);
+  if (status !== 0) throw new Error(`${call.join(' ')} ended with ${status}`);
 }

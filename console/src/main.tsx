@@ -1,5 +1,5 @@
 import '@mantine/core/styles.css';
-import './console.css';
+import './ui/console.css';
 import { MantineProvider, mergeThemeOverrides } from '@mantine/core';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
@@ -7,9 +7,10 @@ import { type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure } from './api/client.ts';
 import { sessionQuery } from './api/session.ts';
-import { LanguageProvider, loadPreferredLanguage, useMessages } from './messages/index.tsx';
 import { createConsoleRouter } from './router.tsx';
-import { theme } from './theme.ts';
+import { LanguageProvider } from './ui/language.tsx';
+import { useCommonMessages } from './ui/messages.ts';
+import { theme } from './ui/theme.ts';
 
 const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -37,24 +38,21 @@ const router = createConsoleRouter(queryClient);
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
-const reactRoot = createRoot(root);
-void loadPreferredLanguage().then((language) =>
-  reactRoot.render(
-    <StrictMode>
-      <LanguageProvider initial={language}>
-        <ThemeProvider>
-          <QueryClientProvider client={queryClient}>
-            <RouterProvider router={router} />
-          </QueryClientProvider>
-        </ThemeProvider>
-      </LanguageProvider>
-    </StrictMode>,
-  ),
+createRoot(root).render(
+  <StrictMode>
+    <LanguageProvider>
+      <ThemeProvider>
+        <QueryClientProvider client={queryClient}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </ThemeProvider>
+    </LanguageProvider>
+  </StrictMode>,
 );
 
 /** Provides the theme, with the names of buttons that Mantine leaves to the application. */
 function ThemeProvider({ children }: { children: ReactNode }) {
-  const { common } = useMessages();
+  const common = useCommonMessages();
   const named = useMemo(() => {
     const defaultProps = { closeButtonProps: { 'aria-label': common.close } };
     return mergeThemeOverrides(theme, { components: { Modal: { defaultProps }, Drawer: { defaultProps } } });

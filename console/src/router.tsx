@@ -13,13 +13,15 @@ import {
 import { useSyncExternalStore } from 'react';
 import { isWaitingForService, loadPage, subscribeToWaiting } from './api/load-page.ts';
 import { sessionQuery } from './api/session.ts';
-import { type Period, toPeriod } from './api/summary.ts';
-import { ErrorState, LoadingState } from './components/states.tsx';
-import { parseFileSearch, parseKnowledgeBaseSearch, parseNameSearch } from './layout/knowledge-base-search.ts';
-import { Shell } from './layout/shell.tsx';
-import { useMessages } from './messages/index.tsx';
-import { parsePlaygroundSearch } from './pages/playground-search.ts';
-import { parseUsageSearch } from './pages/usage-search.ts';
+import { parseFileSearch } from './files/search-parameters.ts';
+import { parseKnowledgeBaseSearch } from './knowledge-bases/search-parameters.ts';
+import { parsePlaygroundSearch } from './playground/search.ts';
+import { Shell } from './shell/shell.tsx';
+import { PRODUCT, useCommonMessages } from './ui/messages.ts';
+import { parseNameSearch } from './ui/name-search.ts';
+import { ErrorState, LoadingState } from './ui/states.tsx';
+import { type Period, toPeriod } from './usage/summary.ts';
+import { parseUsageSearch } from './usage/usage-search.ts';
 
 /** A page that is loaded when it is opened. */
 const lazyPage: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadPage(load), name);
@@ -54,19 +56,19 @@ const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>) => texts(search, ['from', 'error', 'request']),
-  component: lazyPage(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+  component: lazyPage(() => import('./people/sign-in.tsx'), 'SignInPage'),
 });
 
 const joinRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/join',
-  component: lazyPage(() => import('./pages/join.tsx'), 'JoinPage'),
+  component: lazyPage(() => import('./people/join.tsx'), 'JoinPage'),
 });
 
 const resetRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/reset',
-  component: lazyPage(() => import('./pages/reset.tsx'), 'ResetPage'),
+  component: lazyPage(() => import('./people/reset.tsx'), 'ResetPage'),
 });
 
 const shellRoute = createRoute({
@@ -85,19 +87,19 @@ const pages = [
   createRoute({
     ...shellPath,
     path: '/',
-    component: lazyPage(() => import('./pages/start.tsx'), 'StartPage'),
+    component: lazyPage(() => import('./start/start.tsx'), 'StartPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/overview',
     validateSearch: parsePeriodSearch,
-    component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
+    component: lazyPage(() => import('./usage/overview.tsx'), 'OverviewPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/playground',
     validateSearch: parsePlaygroundSearch,
-    component: lazyPage(() => import('./pages/playground.tsx'), 'PlaygroundPage'),
+    component: lazyPage(() => import('./playground/playground.tsx'), 'PlaygroundPage'),
   }),
   createRoute({
     ...shellPath,
@@ -109,56 +111,56 @@ const pages = [
       ...(typeof q === 'string' && q !== '' && { q }),
       ...(create === true && { create }),
     }),
-    component: lazyPage(() => import('./pages/keys.tsx'), 'KeysPage'),
+    component: lazyPage(() => import('./keys/keys.tsx'), 'KeysPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/keys/$keyId',
-    component: lazyPage(() => import('./pages/key.tsx'), 'KeyPage'),
+    component: lazyPage(() => import('./keys/key.tsx'), 'KeyPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/members',
-    component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
+    component: lazyPage(() => import('./people/members.tsx'), 'MembersPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases',
     validateSearch: parseNameSearch,
-    component: lazyPage(() => import('./pages/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
+    component: lazyPage(() => import('./knowledge-bases/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases/$kbId',
     validateSearch: parseKnowledgeBaseSearch,
-    component: lazyPage(() => import('./pages/knowledge-base.tsx'), 'KnowledgeBasePage'),
+    component: lazyPage(() => import('./knowledge-bases/knowledge-base.tsx'), 'KnowledgeBasePage'),
   }),
   createRoute({
     ...shellPath,
     path: '/knowledge-bases/$kbId/documents/$documentId',
     validateSearch: (search: Record<string, unknown>): { chunk?: string } =>
       typeof search['chunk'] === 'string' ? { chunk: search['chunk'] } : {},
-    component: lazyPage(() => import('./pages/document.tsx'), 'DocumentPage'),
+    component: lazyPage(() => import('./knowledge-bases/document.tsx'), 'DocumentPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/files',
     validateSearch: parseFileSearch,
-    component: lazyPage(() => import('./pages/files.tsx'), 'FilesPage'),
+    component: lazyPage(() => import('./files/files.tsx'), 'FilesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/batches',
     validateSearch: ({ create }: Record<string, unknown>): { create?: true | undefined } =>
       create === true ? { create } : {},
-    component: lazyPage(() => import('./pages/batches.tsx'), 'BatchesPage'),
+    component: lazyPage(() => import('./batches/batches.tsx'), 'BatchesPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/batches/$batchId',
     validateSearch: ({ show }: Record<string, unknown>): { show?: 'results' | 'errors' } =>
       show === 'results' || show === 'errors' ? { show } : {},
-    component: lazyPage(() => import('./pages/batch.tsx'), 'BatchPage'),
+    component: lazyPage(() => import('./batches/batch.tsx'), 'BatchPage'),
   }),
   createRoute({
     ...shellPath,
@@ -168,50 +170,50 @@ const pages = [
       ...(typeof policy === 'string' && { policy }),
       ...(create === true && { create }),
     }),
-    component: lazyPage(() => import('./pages/guardrails.tsx'), 'GuardrailsPage'),
+    component: lazyPage(() => import('./guardrails/guardrails.tsx'), 'GuardrailsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/models',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['q', 'tab']),
-    component: lazyPage(() => import('./pages/models.tsx'), 'ModelsPage'),
+    component: lazyPage(() => import('./models/models.tsx'), 'ModelsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/usage',
     validateSearch: parseUsageSearch,
-    component: lazyPage(() => import('./pages/usage.tsx'), 'UsagePage'),
+    component: lazyPage(() => import('./usage/usage.tsx'), 'UsagePage'),
   }),
   createRoute({
     ...shellPath,
     path: '/cache',
     validateSearch: parsePeriodSearch,
-    component: lazyPage(() => import('./pages/cache.tsx'), 'CachePage'),
+    component: lazyPage(() => import('./cache/cache.tsx'), 'CachePage'),
   }),
   createRoute({
     ...shellPath,
     path: '/organizations',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['q']),
-    component: lazyPage(() => import('./pages/organizations.tsx'), 'OrganizationsPage'),
+    component: lazyPage(() => import('./instance/organizations.tsx'), 'OrganizationsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/audit',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
-    component: lazyPage(() => import('./pages/audit.tsx'), 'AuditPage'),
+    component: lazyPage(() => import('./instance/audit.tsx'), 'AuditPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/settings/instance',
     validateSearch: (search: Record<string, unknown>): { q?: string } =>
       typeof search['q'] === 'string' ? { q: search['q'] } : {},
-    component: lazyPage(() => import('./pages/settings-instance.tsx'), 'InstanceSettingsPage'),
+    component: lazyPage(() => import('./instance/configuration.tsx'), 'InstanceSettingsPage'),
   }),
   createRoute({
     ...shellPath,
     path: '/settings',
     validateSearch: (search: Record<string, unknown>) => texts(search, ['error', 'request']),
-    component: lazyPage(() => import('./pages/settings.tsx'), 'SettingsPage'),
+    component: lazyPage(() => import('./people/settings.tsx'), 'SettingsPage'),
   }),
 ] as const;
 
@@ -236,7 +238,7 @@ declare module '@tanstack/react-router' {
 
 /** Shown while a page is loaded, and while the service that has it does not answer. */
 function PendingPage() {
-  const { common } = useMessages();
+  const common = useCommonMessages();
   const isWaiting = useSyncExternalStore(subscribeToWaiting, isWaitingForService);
   return isWaiting ? (
     <Alert color="red" role="alert" title={common.unreachable} m="md">
@@ -249,12 +251,11 @@ function PendingPage() {
 
 /** A failure outside of a page's own requests, for example of the session. */
 function FailedPage({ error }: { error: unknown }) {
-  const { product } = useMessages();
   const router = useRouter();
   return (
     <Stack p="xl" maw={720} mx="auto">
       <Title order={1} size="h3">
-        {product}
+        {PRODUCT}
       </Title>
       <ErrorState error={error} onRetry={() => void router.invalidate()} />
     </Stack>
@@ -262,7 +263,7 @@ function FailedPage({ error }: { error: unknown }) {
 }
 
 function NotFound() {
-  const { common } = useMessages();
+  const common = useCommonMessages();
   return (
     <Stack component="main" align="center" p="xl">
       <Title order={1} size="h3">

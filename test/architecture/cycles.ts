@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { listImports } from './imports.ts';
-import { isTest, type Source } from './source.ts';
+import { isProduct, type Source } from './source.ts';
 
 /** An import cycle between entries of one folder. */
 export interface Cycle {
@@ -14,7 +14,7 @@ export interface Cycle {
 /** Graph of the entries of one folder. An entry imports another when any file below it does. */
 type Graph = Map<string, Map<string, string[]>>;
 
-/** Finds the import cycles in every folder below `src`, tests excluded. Type imports count, because they couple modules as well. */
+/** Finds the import cycles in every folder of the service and of the console, tests excluded. Type imports count, because they couple modules as well. */
 export function findCycles(sources: readonly Source[]): Cycle[] {
   return [...graphsByFolder(sources)].flatMap(([folder, graph]) =>
     stronglyConnected(graph)
@@ -26,7 +26,7 @@ export function findCycles(sources: readonly Source[]): Cycle[] {
 function graphsByFolder(sources: readonly Source[]): Map<string, Graph> {
   const graphs = new Map<string, Graph>();
   for (const source of sources) {
-    if (!source.path.startsWith('src/') || isTest(source.path)) continue;
+    if (!isProduct(source.path)) continue;
     for (const { specifier } of listImports(source)) {
       if (!specifier.startsWith('.')) continue;
       const target = posix.join(posix.dirname(source.path), specifier);

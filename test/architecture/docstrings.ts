@@ -1,12 +1,12 @@
 import type { Node } from 'oxc-parser';
-import { type Checker, isTest, nodeName, type Source, violationAt } from './source.ts';
+import { type Checker, isProduct, nodeName, type Source, violationAt } from './source.ts';
 
 /** Types derived from a schema or table of the same name, which has the docstring. */
 const DERIVED = /^Static\s*<|\$infer(Select|Insert)\b/;
 
-/** Requires a docstring on every exported function, class, interface and type of `src`. */
+/** Requires a docstring on every exported function, class, interface and type of the service and the console. */
 export const checkDocstrings: Checker = (source) => {
-  if (!source.path.startsWith('src/') || isTest(source.path)) return [];
+  if (!isProduct(source.path)) return [];
   const { program } = source;
   const statements = program.type === 'Program' ? program.body : [];
   return statements.flatMap((statement) => {

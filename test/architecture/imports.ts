@@ -68,12 +68,35 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const LEVELS = new Map(ORDER.flatMap((names, level) => names.map((name) => [name, level] as const)));
-const OPEN_LEVELS: ReadonlySet<number> = new Set([0, ORDER.length - 1]);
+/** Folders and root files of `console/src` in the same form. */
+export const CONSOLE_ORDER: readonly (readonly string[])[] = [
+  ['api'],
+  ['ui'],
+  ['shell'],
+  ['files', 'guardrails', 'models', 'people', 'playground', 'start'],
+  ['batches', 'instance', 'knowledge-bases', 'usage'],
+  ['cache', 'keys'],
+  ['router', 'main'],
+];
 
-/** Returns the folder directly below `src`, or the name of a file there without its extension. */
-function topLevelUnit(path: string): string {
-  return (path.split('/')[1] ?? '').replace(/(\.test)?\.[jt]s$/, '');
+/** A folder whose entries have an order, with the level of each entry. */
+interface OrderedTree {
+  root: string;
+  levels: ReadonlyMap<string, number>;
+  /** Levels whose entries may import each other. */
+  openLevels: ReadonlySet<number>;
+}
+
+const TREES = [orderTree('src/', ORDER), orderTree('console/src/', CONSOLE_ORDER)];
+
+function orderTree(root: string, order: readonly (readonly string[])[]): OrderedTree {
+  const levels = new Map(order.flatMap((names, level) => names.map((name) => [name, level] as const)));
+  return { root, levels, openLevels: new Set([0, order.length - 1]) };
+}
+
+/** Returns the folder directly below the root of the tree, or the name of a file there without its extension. */
+function topLevelUnit({ root }: OrderedTree, path: string): string {
+  return (path.slice(root.length).split('/')[0] ?? '').replace(/(\.test)?\.[jt]sx?$/, '');
 }
 
 /** A module specifier and its offset. */
@@ -110,30 +133,29 @@ function parseSpecifier(node: Node): string | null {
 
 /** Allows imports of the own folder and of lower ones. Tests may import anything. */
 export const checkOrder: Checker = (source) => {
-  if (!source.path.startsWith('src/') || isTest(source.path)) return [];
-  const unit = topLevelUnit(source.path);
-  const level = LEVELS.get(unit);
-  if (level === undefined) return [{ path: source.path, line: 1, rule: `'${unit}' has no place in the order` }];
+  const tree = TREES.find(({ root }) => source.path.startsWith(root));
+  if (tree === undefined || isTest(source.path)) return [];
+  const unit = topLevelUnit(tree, source.path);
+  if (!tree.levels.has(unit)) return [{ path: source.path, line: 1, rule: `'${unit}' has no place in the order` }];
   return listImports(source)
     .filter(({ specifier }) => specifier.startsWith('.'))
     .flatMap(({ specifier, at }) => {
       const target = posix.join(posix.dirname(source.path), specifier);
-      const rule = target.startsWith('src/') ? orderRule(unit, level, topLevelUnit(target)) : leavingRule(target);
+      const rule = target.startsWith(tree.root)
+        ? orderRule(tree, unit, topLevelUnit(tree, target))
+        : `${tree.root} imports ${target}, which is not part of it`;
       return rule === null ? [] : [violationAt(source, at, rule)];
     });
 };
 
-function orderRule(unit: string, level: number, target: string): string | null {
-  const targetLevel = LEVELS.get(target);
+function orderRule({ levels, openLevels }: OrderedTree, unit: string, target: string): string | null {
+  const level = levels.get(unit) ?? 0;
+  const targetLevel = levels.get(target);
   if (targetLevel === undefined) return `imports '${target}', which has no place in the order`;
   if (targetLevel < level || target === unit) return null;
   if (targetLevel > level)
     return `'${unit}' (level ${level}) imports '${target}' (level ${targetLevel}), which is above it`;
-  return OPEN_LEVELS.has(level) ? null : `'${unit}' imports '${target}', its sibling on level ${level}`;
-}
-
-function leavingRule(target: string): string {
-  return `src imports ${target}, which is not part of the service`;
+  return openLevels.has(level) ? null : `'${unit}' imports '${target}', its sibling on level ${level}`;
 }
 
 /** Allows imports of sibling subfolders only in the declared order. */

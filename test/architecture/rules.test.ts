@@ -55,8 +55,10 @@ describe('findCycles', () => {
         'src/a/z.ts': "import './w.ts';",
         'src/a/w.ts': "import './x.ts';",
         'src/b/y.ts': "export * from '../a/z.ts';",
+        'console/src/k/page.tsx': "import './row.ts';",
+        'console/src/k/row.ts': "import type { Page } from './page.tsx';",
       }),
-      ['src: a b', 'src/a: w.ts x.ts z.ts'],
+      ['src: a b', 'src/a: w.ts x.ts z.ts', 'console/src/k: page.tsx row.ts'],
     );
   });
 
@@ -67,6 +69,7 @@ describe('findCycles', () => {
         'src/a/z.ts': "import '../b/y.ts';",
         'src/b/y.ts': '',
         'src/b/y.test.ts': "import '../a/x.ts';",
+        'console/src/a/x.tsx': "import './y.ts';",
       }),
       [],
     );
@@ -113,7 +116,16 @@ describe('checkOrder', () => {
     ['src/deps.ts', "import { a } from './http/auth.ts';", /'deps' \(level 3\) imports 'http'/],
     ['src/chat/a.ts', "import { a } from '../drawer/a.ts';", /'drawer', which has no place/],
     ['src/drawer/a.ts', '', /^1 'drawer' has no place/],
-    ['src/chat/a.ts', "import { a } from '../../test/harness.ts';", /src imports test\/harness.ts/],
+    ['src/chat/a.ts', "import { a } from '../../test/harness.ts';", /src\/ imports test\/harness.ts/],
+    ['console/src/ui/a.tsx', "import { a } from '../keys/key.tsx';", /^1 'ui' \(level 1\) imports 'keys' \(level 5\)/],
+    ['console/src/api/a.ts', "import { a } from '../ui/fact.tsx';", /'api' .* imports 'ui'/],
+    ['console/src/people/a.tsx', "import { a } from '../files/a.tsx';", /'people' imports 'files', its sibling/],
+    ['console/src/pages/a.tsx', '', /^1 'pages' has no place/],
+    [
+      'console/src/keys/a.ts',
+      "import { a } from '../../../src/lib/ids.ts';",
+      /console\/src\/ imports src\/lib\/ids.ts/,
+    ],
   ];
   for (const [path, text, rule] of refused) {
     it(`refuses ${text.trim() || 'a folder without a place'} in ${path}`, () =>
@@ -128,6 +140,9 @@ describe('checkOrder', () => {
     ['src/cli/serve.ts', "import { a } from '../boot/boot.ts';\nimport { b } from '../app.ts';"],
     ['src/main.ts', "import { a } from './cli/commands.ts';\nimport fs from 'node:fs';"],
     ['src/db/db.test.ts', "import { a } from '../../test/harness.ts';\nimport { b } from '../app.ts';"],
+    ['console/src/keys/a.tsx', "import { a } from '../usage/a.ts';\nimport { b } from '../ui/fact.tsx';"],
+    ['console/src/router.tsx', "import { a } from './keys/key.tsx';"],
+    ['console/src/keys/a.test.ts', "import { a } from '../../../test/support/awkward.ts';"],
   ];
   for (const [path, text] of accepted) {
     it(`accepts the imports of ${path}`, () => assert.deepEqual(found(checkOrder, path, text), []));
@@ -164,6 +179,10 @@ describe('checkBudgets', () => {
     assertFound(checkBudgets, 'src/lib/a.test.ts', `it('does', ${body(61)});`, /function of 61 lines/);
     assertFound(checkBudgets, 'src/lib/a.ts', `class A { run() {${lines(60)}} }`, /function of 61 lines/);
     assert.deepEqual(found(checkBudgets, 'src/lib/a.ts', `const a = ${body(60)};`), []);
+  });
+  it('refuses a component of 81 lines, and accepts one of 80', () => {
+    assertFound(checkBudgets, 'console/src/ui/a.tsx', `const a = ${body(81)};`, /function of 81 lines, at most 80/);
+    assert.deepEqual(found(checkBudgets, 'console/src/ui/a.tsx', `const a = ${body(80)};`), []);
   });
   it('does not count what only groups tests', () => {
     assert.deepEqual(found(checkBudgets, 'src/lib/a.test.ts', `describe('a', ${body(90)});`), []);
@@ -282,6 +301,8 @@ describe('checkDocstrings', () => {
   for (const text of undocumented) {
     it(`refuses ${JSON.stringify(text)}`, () => assertFound(checkDocstrings, 'src/lib/a.ts', text, /'f' is exported/));
   }
+  it('refuses what the console exports without one', () =>
+    assertFound(checkDocstrings, 'console/src/ui/a.tsx', 'export function A() {}', /'A' is exported/));
   it('accepts a docstring directly above, what is derived, and what is not exported', () => {
     const texts = [
       '/** Does. */\nexport function f() {}',

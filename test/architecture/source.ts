@@ -19,7 +19,7 @@ export interface Violation {
 /** Checks one file against one rule. */
 export type Checker = (source: Source) => Violation[];
 
-/** Parses a TypeScript file (or JavaScript, when named `.js`). Throws a `SyntaxError` with the parser's message. */
+/** Parses a TypeScript file, or JavaScript and JSX by the extension of the name. Throws a `SyntaxError` with the parser's message. */
 export function parseSource(path: string, text: string): Source {
   const parsed = parseSync(path, text, { sourceType: 'module', preserveParens: false });
   const [error] = parsed.errors;
@@ -59,7 +59,12 @@ export function describeViolation({ path, line, rule }: Violation): string {
 
 /** Whether the file contains tests, beside the code or under `test/`. */
 export function isTest(path: string): boolean {
-  return path.startsWith('test/') || path.endsWith('.test.ts');
+  return /^(console\/)?test\//.test(path) || path.endsWith('.test.ts');
+}
+
+/** Whether the file is code of the service or of the console, not of their tests. */
+export function isProduct(path: string): boolean {
+  return /^(console\/)?src\//.test(path) && !isTest(path);
 }
 
 /** Returns the name of an identifier or string literal: `env` of `process.env` and of `process['env']`. */

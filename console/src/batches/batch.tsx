@@ -1,0 +1,198 @@
+import { Alert, Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Table, Tabs, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
+import { useMayWrite, useSession } from '../api/session.ts';
+import { ConfirmButton } from '../ui/confirm.tsx';
+import { Fact } from '../ui/fact.tsx';
+import { useFormat } from '../ui/format.ts';
+import { useCommonMessages } from '../ui/messages.ts';
+import { Page } from '../ui/page.tsx';
+import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { StatusBadge } from '../ui/status-badge.tsx';
+import { BatchProgress, REFRESH_MS, RUNNING } from './batches.tsx';
+import { BatchCreateDialog } from './create-batch.tsx';
+import { useBatchMessages } from './messages.ts';
+import { collectFailedLines } from './read-results.ts';
+import { BatchResults } from './results.tsx';
+
+type Batch = paths['/v1/batches/{batch_id}']['get']['responses'][200]['content']['application/json'];
+
+/** A batch with its progress and results. */
+export function BatchPage() {
+  const batches = useBatchMessages();
+  const { batchId } = useParams({ from: '/shell/batches/$batchId' });
+  const { organization } = useSession();
+  const query = useQuery({
+    queryKey: ['batches', organization.id, batchId],
+    queryFn: () => body(api.GET('/v1/batches/{batch_id}', { params: { path: { batch_id: batchId } } })),
+    refetchInterval: ({ state }) => (state.data !== undefined && RUNNING.has(state.data.status) ? REFRESH_MS : false),
+  });
+  const batch = query.data;
+  return (
+    <Page
+      title={`${batches.batch} …${batchId.slice(-8)}`}
+      action={batch !== undefined && <BatchActions key={batch.id} batch={batch} />}
+    >
+      <Anchor component={Link} to="/batches" w="fit-content">
+        ← {batches.back}
+      </Anchor>
+      {query.isPending && <LoadingState />}
+      {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
+      {batch !== undefined && (
+        <>
+          <BatchFacts batch={batch} />
+          {batch.errors === null ? <ResultTabs batch={batch} /> : <ValidationErrors errors={batch.errors.data} />}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function BatchFacts({ batch }: { batch: Batch }) {
+  const batches = useBatchMessages();
+  const common = useCommonMessages();
+  const format = useFormat();
+  const ended = batch.completed_at ?? batch.failed_at ?? batch.cancelled_at ?? batch.expired_at;
+  const isRunning = RUNNING.has(batch.status);
+  return (
+    <Paper withBorder p="md">
+      <SimpleGrid cols={{ base: 2, md: 3, lg: 6 }}>
+        <Fact label={common.status}>
+          <StatusBadge status={batch.status} />
+        </Fact>
+        <Fact label={batches.progress}>
+          <BatchProgress batch={batch} />
+        </Fact>
+        <Fact label={isRunning ? batches.costSoFar : batches.cost}>{format.money(batch.cost_micros)}</Fact>
+        <Fact label={batches.endpoint}>
+          <Text size="sm">{batch.endpoint}</Text>
+        </Fact>
+        <Fact label={common.created}>{format.time(batch.created_at)}</Fact>
+        <Fact label={batches.duration}>{format.elapsed(batch.created_at, ended ?? Math.floor(Date.now() / 1000))}</Fact>
+      </SimpleGrid>
+      <Text size="xs" c="dimmed" mt="md" style={{ overflowWrap: 'anywhere' }}>
+        {batch.id}
+      </Text>
+    </Paper>
+  );
+}
+
+function BatchActions({ batch }: { batch: Batch }) {
+  const batches = useBatchMessages();
+  const mayWrite = useMayWrite();
+  const queryClient = useQueryClient();
+  const cancel = async () => {
+    await api.POST('/v1/batches/{batch_id}/cancel', { params: { path: { batch_id: batch.id } } });
+    await queryClient.invalidateQueries({ queryKey: ['batches'] });
+  };
+  return (
+    <Group gap="xs">
+      <Download fileId={batch.output_file_id} name={`${batch.id}-results.jsonl`} label={batches.downloadOutput} />
+      <Download fileId={batch.error_file_id} name={`${batch.id}-errors.jsonl`} label={batches.downloadErrors} />
+      {mayWrite && batch.error_file_id !== null && <RetryButton batch={batch} errorFile={batch.error_file_id} />}
+      {mayWrite && RUNNING.has(batch.status) && (
+        <ConfirmButton
+          label={batches.cancelBatch}
+          title={`${batches.batch} …${batch.id.slice(-8)}`}
+          text={batches.cancelText}
+          action={cancel}
+        />
+      )}
+    </Group>
+  );
+}
+
+function Download({ fileId, name, label }: { fileId: string | null; name: string; label: string }) {
+  if (fileId === null) return null;
+  return (
+    <Button component="a" href={`/v1/files/${fileId}/content`} download={name} variant="default">
+      {label}
+    </Button>
+  );
+}
+
+/** Creates a batch of the lines that have failed. */
+function RetryButton({ batch, errorFile }: { batch: Batch; errorFile: string }) {
+  const batches = useBatchMessages();
+  const navigate = useNavigate();
+  const [file, setFile] = useState<File | null>(null);
+  const collect = useMutation({
+    mutationFn: () => collectFailedLines(errorFile, batch.input_file_id, `${batch.id}-retry.jsonl`),
+    onSuccess: setFile,
+  });
+  return (
+    <>
+      <Button onClick={() => collect.mutate()} loading={collect.isPending}>
+        {batches.retryFailed}
+      </Button>
+      {collect.isError && <ErrorState error={collect.error} />}
+      {file !== null && (
+        <BatchCreateDialog
+          file={file}
+          onClose={() => setFile(null)}
+          onCreated={(id) => void navigate({ to: '/batches/$batchId', params: { batchId: id }, search: {} })}
+        />
+      )}
+    </>
+  );
+}
+
+function ResultTabs({ batch }: { batch: Batch }) {
+  const batches = useBatchMessages();
+  const { show = batch.output_file_id === null && batch.error_file_id !== null ? 'errors' : 'results' } = useSearch({
+    from: '/shell/batches/$batchId',
+  });
+  const navigate = useNavigate({ from: '/batches/$batchId' });
+  if (RUNNING.has(batch.status)) return <EmptyState text={batches.running} />;
+  const files = { results: batch.output_file_id, errors: batch.error_file_id };
+  const empty = { results: batches.noResults, errors: batches.noErrors };
+  return (
+    <Tabs value={show} onChange={(tab) => void navigate({ search: { show: tab === 'errors' ? 'errors' : 'results' } })}>
+      <Tabs.List mb="md">
+        <Tabs.Tab value="results">{batches.output}</Tabs.Tab>
+        <Tabs.Tab value="errors">{batches.errors}</Tabs.Tab>
+      </Tabs.List>
+      {(['results', 'errors'] as const).map((tab) => {
+        const results = files[tab];
+        return (
+          <Tabs.Panel key={tab} value={tab}>
+            {results === null && <EmptyState text={empty[tab]} />}
+            {results !== null && show === tab && <BatchResults files={{ results, input: batch.input_file_id }} />}
+          </Tabs.Panel>
+        );
+      })}
+    </Tabs>
+  );
+}
+
+function ValidationErrors({ errors }: { errors: NonNullable<Batch['errors']>['data'] }) {
+  const batches = useBatchMessages();
+  return (
+    <Stack>
+      <Alert color="red" title={batches.validationErrors} />
+      <Table.ScrollContainer minWidth={400}>
+        <Table aria-label={batches.errors}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{batches.line}</Table.Th>
+              <Table.Th>{batches.reason}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {errors.map(({ line, code, message }) => (
+              <Table.Tr key={`${line} ${code}`}>
+                <Table.Td>{line ?? '–'}</Table.Td>
+                <Table.Td>
+                  {message} <Code>{code}</Code>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Stack>
+  );
+}

@@ -1,0 +1,106 @@
+import { Group, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { api, body, pollEvery } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
+import { useModelMessages } from '../models/messages.ts';
+import { ConfirmButton } from '../ui/confirm.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { useFormat } from '../ui/format.ts';
+import { fill } from '../ui/language.tsx';
+import { Page } from '../ui/page.tsx';
+import { Stat } from '../ui/stat.tsx';
+import { QueryError, UnfinishedQueries } from '../ui/states.tsx';
+import { toPeriod } from '../usage/summary.ts';
+import { CacheHistory } from './cache-history.tsx';
+import { useCacheMessages } from './messages.ts';
+
+type ModelStatistics =
+  paths['/v1/admin/cache/stats']['get']['responses'][200]['content']['application/json']['models'][number];
+
+const route = getRouteApi('/shell/cache');
+
+const number = (heading: string, cell: (model: ModelStatistics) => string): Column<ModelStatistics> => ({
+  heading,
+  cell,
+  isNumber: true,
+});
+
+/** Statistics of the prefix caches. */
+export function CachePage() {
+  const cache = useCacheMessages();
+  const models = useModelMessages();
+  const format = useFormat();
+  const queryClient = useQueryClient();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const queryKey = ['cache'];
+  const stats = useQuery({
+    queryKey,
+    queryFn: () => body(api.GET('/v1/admin/cache/stats')),
+    refetchInterval: pollEvery(5_000),
+  });
+  if (stats.data === undefined) {
+    return (
+      <Page title={cache.title}>
+        <UnfinishedQueries queries={[stats]} />
+      </Page>
+    );
+  }
+  const { hit_rate, cached_tokens_total, memory_usage_mb, entries } = stats.data;
+  const sharing = new Set(stats.data.models.flatMap(({ shared_with }) => shared_with));
+  /** A figure of the engine, which stands at the first of its models. */
+  const ofEngine = ({ model, shared_with }: ModelStatistics, figure: number) => {
+    if (sharing.has(model)) return '–';
+    const note = shared_with.length === 0 ? '' : ` (${fill(cache.sharedWith, { models: shared_with.join(', ') })})`;
+    return `${format.number(figure)}${note}`;
+  };
+  const memory = (megabytes: number | null) => (megabytes === null ? '–' : format.bytes(megabytes * 1e6));
+  return (
+    <Page
+      title={cache.title}
+      intro={cache.intro}
+      action={
+        <ConfirmButton
+          label={cache.reset}
+          title={cache.reset}
+          text={cache.intro}
+          action={async () => {
+            await api.POST('/v1/admin/cache/reset');
+            await queryClient.invalidateQueries({ queryKey });
+          }}
+        />
+      }
+    >
+      <QueryError query={stats} />
+      <Group>
+        <Stat label={cache.hitRate} value={format.percent(hit_rate)} />
+        <Stat label={cache.cachedTokens} value={format.number(cached_tokens_total)} />
+        <Stat label={cache.memory} value={memory(memory_usage_mb)} />
+        <Stat label={cache.entries} value={format.number(entries)} />
+      </Group>
+      <CacheHistory
+        period={toPeriod(search.period)}
+        model={search.model}
+        onChange={(next) => void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true })}
+      />
+      <Title order={2} size="h4">
+        {models.title}
+      </Title>
+      <DataTable
+        label={models.title}
+        items={stats.data.models}
+        rowKey={({ model }) => model}
+        columns={[
+          { heading: models.backend, cell: ({ model }) => model },
+          number(cache.hitRate, (model) => format.percent(model.hit_rate)),
+          number(cache.hits, (model) => format.number(model.hit_count)),
+          number(cache.misses, (model) => format.number(model.miss_count)),
+          number(cache.cachedTokens, (model) => format.number(model.cached_tokens_total)),
+          number(cache.entries, (model) => ofEngine(model, model.entries)),
+          number(cache.evictions, (model) => ofEngine(model, model.evictions)),
+        ]}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,54 @@
+import { ApiFailure, networkFailure } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
+
+/** An uploaded file. */
+export type UploadedFile = paths['/v1/files']['post']['responses'][200]['content']['application/json'];
+/** What a file is for. */
+export type FilePurpose = UploadedFile['purpose'];
+
+interface UploadOptions {
+  /** Name in the service, which may contain folders (default: the name of the file). */
+  name?: string;
+  /** Receives a share from 0 to 1. */
+  onProgress(share: number): void;
+  signal?: AbortSignal;
+}
+
+/** Uploads a file with progress, which `fetch` does not report. Throws `ApiFailure`, and the reason of `signal` when it is aborted. */
+export function uploadFile(
+  file: File,
+  purpose: FilePurpose,
+  { name = file.name, onProgress, signal }: UploadOptions,
+): Promise<UploadedFile> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', '/v1/files');
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
+    signal?.addEventListener('abort', () => request.abort(), { once: true });
+    request.onabort = () => reject(signal?.reason);
+    request.onerror = () => reject(networkFailure());
+    request.onload = () => {
+      const body = parseJson(request.responseText);
+      if (request.status === 200) resolve(body as UploadedFile);
+      else reject(failure(request, body));
+    };
+    const form = new FormData();
+    form.append('purpose', purpose);
+    form.append('file', file, name);
+    request.send(form);
+  });
+}
+
+function failure(request: XMLHttpRequest, body: unknown): ApiFailure {
+  const fallback = { message: `The service responded with ${request.status}.`, code: 'unknown', param: null };
+  const error = (body as { error?: typeof fallback } | null)?.error ?? fallback;
+  return new ApiFailure(request.status, error, request.getResponseHeader('x-request-id'));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

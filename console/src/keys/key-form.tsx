@@ -1,0 +1,200 @@
+import { Checkbox, Group, Select, SimpleGrid, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import { useSession } from '../api/session.ts';
+import { CheckboxGroupField, MultiSelectField, NumberField, TextField } from '../ui/fields.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { useCommonMessages } from '../ui/messages.ts';
+import type { ApiKey } from './api-key.tsx';
+import { type BudgetPeriod, type KeyFields, NEW_KEY, toFields, toProperties } from './key-properties.ts';
+import { useKeyMessages } from './messages.ts';
+
+/** Names of the limits in the API. */
+const LIMIT_PARAMS = {
+  requests: 'requests_per_minute',
+  tokens: 'tokens_per_minute',
+  concurrent: 'concurrent',
+} as const;
+const KEY_SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys'] as const;
+
+interface CreateKeyDialogProps {
+  onClose(): void;
+  /** Called with the secret, which is shown once. */
+  onCreated(secret: string): void;
+}
+
+/** Creates an API key. */
+export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
+  const keys = useKeyMessages();
+  const common = useCommonMessages();
+  const { organization } = useSession();
+  const [fields, setFields] = useState(NEW_KEY);
+  const submit = async () => {
+    const properties = toProperties(fields, NEW_KEY);
+    const request = { ...properties, organization_id: organization.id };
+    onCreated((await body(api.POST('/v1/admin/keys', { body: request }))).key);
+  };
+  return (
+    <FormDialog title={keys.createTitle} submitLabel={common.create} size="lg" onClose={onClose} submit={submit}>
+      <KeyFormFields fields={fields} onChange={setFields} />
+    </FormDialog>
+  );
+}
+
+interface EditKeyDialogProps {
+  apiKey: ApiKey;
+  onClose(): void;
+  onSaved(): void;
+}
+
+/** Edits an API key. */
+export function EditKeyDialog({ apiKey, onClose, onSaved }: EditKeyDialogProps) {
+  const keys = useKeyMessages();
+  const [before] = useState(() => toFields(apiKey));
+  const [fields, setFields] = useState(before);
+  const submit = async () => {
+    const params = { path: { key_id: apiKey.id } };
+    await api.PATCH('/v1/admin/keys/{key_id}', { params, body: toProperties(fields, before) });
+    onSaved();
+  };
+  return (
+    <FormDialog title={keys.edit} size="lg" onClose={onClose} submit={submit}>
+      <KeyFormFields fields={fields} onChange={setFields} />
+    </FormDialog>
+  );
+}
+
+interface FieldsProps {
+  fields: KeyFields;
+  onChange(fields: KeyFields): void;
+}
+
+function KeyFormFields({ fields, onChange }: FieldsProps) {
+  const keys = useKeyMessages();
+  const common = useCommonMessages();
+  const set = (changes: Partial<KeyFields>) => onChange({ ...fields, ...changes });
+  // The scope of operators is given by commands only, and kept by a key that has it.
+  const scopes = [...KEY_SCOPES, ...fields.scopes.filter((scope) => scope === 'admin')];
+  const models = useQuery({
+    queryKey: ['models'],
+    queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
+  });
+  const modelIds = new Set([...(models.data?.data.map(({ id }) => id) ?? []), ...fields.models]);
+  return (
+    <>
+      <TextField
+        param="name"
+        label={common.name}
+        required
+        data-autofocus
+        maxLength={100}
+        value={fields.name}
+        onChange={(event) => set({ name: event.currentTarget.value })}
+      />
+      <CheckboxGroupField
+        param="scopes"
+        label={keys.scopes}
+        value={fields.scopes}
+        onChange={(value) => set({ scopes: value })}
+      >
+        <Stack gap="xs" mt="xs">
+          {scopes.map((scope) => (
+            <Checkbox
+              key={scope}
+              value={scope}
+              required={fields.scopes.length === 0}
+              label={scope}
+              description={keys.scopeHints[scope as keyof typeof keys.scopeHints]}
+            />
+          ))}
+        </Stack>
+      </CheckboxGroupField>
+      <MultiSelectField
+        param="models"
+        label={keys.models}
+        description={keys.modelsHint}
+        data={[...modelIds]}
+        value={fields.models}
+        onChange={(value) => set({ models: value })}
+        searchable
+        clearable
+      />
+      <LimitFields fields={fields} set={set} />
+      <BudgetFields fields={fields} set={set} />
+      <Group>
+        <TextField
+          param="expires_at"
+          type="date"
+          label={keys.expires}
+          description={keys.expiresHint}
+          value={fields.expires}
+          onChange={(event) => set({ expires: event.currentTarget.value })}
+        />
+      </Group>
+    </>
+  );
+}
+
+interface PartProps {
+  fields: KeyFields;
+  set(changes: Partial<KeyFields>): void;
+}
+
+function LimitFields({ fields, set }: PartProps) {
+  const keys = useKeyMessages();
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      {(['requests', 'tokens', 'concurrent'] as const).map((field) => (
+        <NumberField
+          key={field}
+          param={`limits.${LIMIT_PARAMS[field]}`}
+          label={keys.limits[field]}
+          placeholder={keys.defaultLimit}
+          min={1}
+          allowDecimal={false}
+          value={fields[field]}
+          onChange={(value) => set({ [field]: value })}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function BudgetFields({ fields, set }: PartProps) {
+  const keys = useKeyMessages();
+  const hasBudget = typeof fields.budget === 'number';
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      <NumberField
+        param="budget.limit_micros"
+        label={keys.budget}
+        placeholder={keys.unlimited}
+        prefix="$"
+        min={0}
+        decimalScale={6}
+        value={fields.budget}
+        onChange={(value) => set({ budget: value })}
+      />
+      <Select
+        label={keys.budgetPeriod}
+        allowDeselect={false}
+        disabled={!hasBudget}
+        data={(['day', 'month', 'total'] as const).map((value) => ({ value, label: keys.periods[value] }))}
+        value={fields.budgetPeriod}
+        onChange={(value) => value !== null && set({ budgetPeriod: value as BudgetPeriod })}
+      />
+      <NumberField
+        param="budget.soft_limit_micros"
+        label={keys.softLimit}
+        placeholder={keys.noWarning}
+        prefix="$"
+        min={0}
+        decimalScale={6}
+        disabled={!hasBudget}
+        value={fields.softLimit}
+        onChange={(value) => set({ softLimit: value })}
+      />
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,33 @@
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { CopyText } from '../ui/copy-text.tsx';
+import { useCommonMessages } from '../ui/messages.ts';
+import { useKeyMessages } from './messages.ts';
+
+/** Shows a new secret once, with a first request. Null: closed. */
+export function KeySecret({ secret, onClose }: { secret: string | null; onClose(): void }) {
+  const keys = useKeyMessages();
+  const common = useCommonMessages();
+  return (
+    <Modal opened={secret !== null} onClose={onClose} title={keys.created} size="lg" closeOnClickOutside={false}>
+      {secret !== null && (
+        <Stack>
+          <Alert color="orange">{keys.createdText}</Alert>
+          <CopyText value={secret} />
+          <Text size="sm">{keys.example}</Text>
+          <CopyText value={exampleRequest(secret)} />
+          <Group justify="flex-end">
+            <Button onClick={onClose}>{common.close}</Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
+  );
+}
+
+const exampleRequest = (secret: string): string =>
+  [
+    `curl ${globalThis.location.origin}/v1/chat/completions \\`,
+    `  -H 'Authorization: Bearer ${secret}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{"model": "general-8b", "messages": [{"role": "user", "content": "Hello"}]}'`,
+  ].join('\n');

@@ -1,0 +1,132 @@
+import { Fieldset, Stack } from '@mantine/core';
+import {
+  CheckboxField,
+  JsonField,
+  NumberField,
+  PasswordField,
+  SelectField,
+  TagsField,
+  TextField,
+} from '../ui/fields.tsx';
+import { type Config, type FieldSchema, fieldLabel, isFreeObject } from './data-source-schema.ts';
+import { useDataSourceMessages } from './messages.ts';
+
+interface FieldsProps {
+  schema: FieldSchema;
+  /** Dotted path of the object in the request, as `param` of an error names it. */
+  path: string;
+  values: Config;
+  onChange(values: Config): void;
+  /** Whether empty secrets keep their stored value. */
+  isStored: boolean;
+}
+
+/** The fields of a config, as its JSON schema declares them. */
+export function SchemaFields({ schema, path, values, onChange, isStored }: FieldsProps) {
+  const fields = Object.entries(schema.properties ?? {});
+  // Required fields first.
+  const isRequired = (name: string) => schema.required?.includes(name) ?? false;
+  const sorted = fields.toSorted(([a], [b]) => Number(isRequired(b)) - Number(isRequired(a)));
+  return (
+    <Stack gap="sm">
+      {sorted.map(([name, field]) => (
+        <SchemaField
+          key={name}
+          name={name}
+          schema={field}
+          path={`${path}.${name}`}
+          isRequired={isRequired(name)}
+          value={values[name]}
+          onChange={(value) => onChange({ ...values, [name]: value })}
+          isStored={isStored}
+        />
+      ))}
+    </Stack>
+  );
+}
+
+interface FieldProps extends Pick<FieldsProps, 'schema' | 'path' | 'isStored'> {
+  name: string;
+  isRequired: boolean;
+  value: unknown;
+  onChange(value: unknown): void;
+}
+
+/** Same array in every render: a field compares its value with the rejected one. */
+const NO_ITEMS: string[] = [];
+
+function SchemaField({ name, schema, path, isRequired, value, onChange, isStored }: FieldProps) {
+  const sources = useDataSourceMessages();
+  const common = {
+    param: path,
+    label: fieldLabel(name),
+    description: schema.description?.replaceAll('`', ''),
+    required: isRequired && !(isStored && schema.writeOnly === true),
+  };
+  if (schema.properties !== undefined) {
+    return (
+      <Fieldset legend={common.label}>
+        <SchemaFields
+          schema={schema}
+          path={path}
+          values={(value ?? {}) as Config}
+          onChange={onChange}
+          isStored={isStored}
+        />
+      </Fieldset>
+    );
+  }
+  const text = { value: typeof value === 'string' ? value : '', maxLength: schema.maxLength };
+  if (schema.writeOnly) {
+    return (
+      <PasswordField
+        {...common}
+        {...text}
+        autoComplete="new-password"
+        placeholder={isStored ? sources.secretKept : undefined}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  }
+  if (schema.type === 'boolean') {
+    return (
+      <CheckboxField {...common} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
+    );
+  }
+  if (schema.type === 'integer' || schema.type === 'number') {
+    const { minimum: min, maximum: max } = schema;
+    const limits = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+    const shown = typeof value === 'number' ? value : '';
+    return (
+      <NumberField
+        {...common}
+        {...limits}
+        allowDecimal={schema.type === 'number'}
+        value={shown}
+        onChange={(next) => onChange(next === '' ? undefined : Number(next))}
+      />
+    );
+  }
+  if (schema.type === 'array') {
+    const list = Array.isArray(value) ? (value as string[]) : NO_ITEMS;
+    const isMissing = common.required && list.length === 0;
+    return (
+      <TagsField
+        {...common}
+        required={isMissing}
+        acceptValueOnBlur
+        splitChars={[',', ' ', '\n']}
+        placeholder={sources.listHint}
+        value={list}
+        onChange={onChange}
+      />
+    );
+  }
+  if (schema.enum !== undefined) {
+    return <SelectField {...common} data={schema.enum} value={text.value || null} onChange={onChange} />;
+  }
+  if (isFreeObject(schema)) {
+    return <JsonField {...common} value={text.value} autosize minRows={2} placeholder="{ }" onChange={onChange} />;
+  }
+  return <TextField {...common} {...text} onChange={(event) => onChange(event.currentTarget.value)} />;
+}

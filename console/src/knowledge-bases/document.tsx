@@ -1,0 +1,154 @@
+import { Anchor, Breadcrumbs, Button, Center, Group, Table, Text } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { api, body } from '../api/client.ts';
+import { useMayWrite } from '../api/session.ts';
+import { useFileMessages } from '../files/messages.ts';
+import { useCommonMessages } from '../ui/messages.ts';
+import { Page } from '../ui/page.tsx';
+import { UnfinishedQueries } from '../ui/states.tsx';
+import { StatusBadge } from '../ui/status-badge.tsx';
+import { DocumentText } from './document-text.tsx';
+import { DocumentActions } from './documents.tsx';
+import { useKnowledgeBaseMessages } from './messages.ts';
+
+const readDocument = (kbId: string, documentId: string) =>
+  body(
+    api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}', {
+      params: { path: { kb_id: kbId, document_id: documentId } },
+    }),
+  );
+
+type Document = Awaited<ReturnType<typeof readDocument>>;
+
+const route = getRouteApi('/shell/knowledge-bases/$kbId/documents/$documentId');
+
+/** A document: its text with the chunks, and its metadata. `?chunk=ID` highlights a chunk: citations link to it. */
+export function DocumentPage() {
+  const kb = useKnowledgeBaseMessages();
+  const common = useCommonMessages();
+  const { kbId, documentId } = route.useParams();
+  const { chunk: highlighted } = route.useSearch();
+  const path = { kb_id: kbId, document_id: documentId };
+  const document = useQuery({
+    queryKey: ['document', kbId, documentId],
+    queryFn: () => readDocument(kbId, documentId),
+  });
+  const chunks = useInfiniteQuery({
+    queryKey: ['chunks', documentId],
+    queryFn: ({ pageParam }) =>
+      body(
+        api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', {
+          params: { path, query: { after: pageParam, limit: 100 } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.has_more ? (page.last_id ?? undefined) : undefined),
+  });
+  const items = chunks.data?.pages.flatMap((page) => page.data) ?? [];
+  const isHighlightLoaded = highlighted === undefined || items.some(({ id }) => id === highlighted);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = chunks;
+  useEffect(() => {
+    if (!isHighlightLoaded && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [isHighlightLoaded, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  if (document.data === undefined || chunks.data === undefined) {
+    return (
+      <Page title={kb.documents}>
+        <UnfinishedQueries queries={[document, chunks]} />
+      </Page>
+    );
+  }
+  const { name, status, source_uri: uri, error } = document.data;
+  return (
+    <Page title={name} action={<DocumentPageActions kbId={kbId} document={document.data} />}>
+      <Breadcrumbs>
+        <Anchor component={Link} to="/knowledge-bases">
+          {kb.title}
+        </Anchor>
+        <Anchor component={Link} to="/knowledge-bases/$kbId" params={{ kbId } as never}>
+          {kb.documents}
+        </Anchor>
+      </Breadcrumbs>
+      <Group>
+        <StatusBadge status={status} />
+        {uri !== null && <SourceLink uri={uri} />}
+      </Group>
+      {error !== null && <Text c="red">{error.message}</Text>}
+      <Metadata metadata={document.data.metadata} />
+      {items.length > 0 && <DocumentText kbId={kbId} chunks={items} selected={highlighted} />}
+      {hasNextPage && (
+        <Center>
+          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            {common.more}
+          </Button>
+        </Center>
+      )}
+    </Page>
+  );
+}
+
+/** Download of the uploaded file, processing again, deletion. */
+function DocumentPageActions({ kbId, document }: { kbId: string; document: Document }) {
+  const files = useFileMessages();
+  const mayWrite = useMayWrite();
+  const navigate = useNavigate();
+  // A line of a JSONL file has `#` and its number after the id.
+  const fileId = document.source_uri?.startsWith('file-') ? document.source_uri.split('#')[0] : undefined;
+  return (
+    <Group>
+      {document.source_type === 'file_upload' && fileId !== undefined && (
+        <Button
+          component="a"
+          href={`/v1/files/${fileId}/content`}
+          download={document.name}
+          variant="subtle"
+          size="compact-sm"
+        >
+          {files.download}
+        </Button>
+      )}
+      {mayWrite && (
+        <DocumentActions
+          kbId={kbId}
+          document={document}
+          onDeleted={() => navigate({ to: '/knowledge-bases/$kbId', params: { kbId } })}
+        />
+      )}
+    </Group>
+  );
+}
+
+function Metadata({ metadata }: { metadata: Document['metadata'] }) {
+  const kb = useKnowledgeBaseMessages();
+  const fields = Object.entries(metadata);
+  if (fields.length === 0) return null;
+  return (
+    <Table aria-label={kb.metadata} w="fit-content" verticalSpacing={4}>
+      <Table.Tbody>
+        {fields.map(([name, value]) => (
+          <Table.Tr key={name}>
+            <Table.Th scope="row">{name}</Table.Th>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>
+              {typeof value === 'string' ? value : JSON.stringify(value)}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+/** Only web addresses become links: a source may have any text. */
+function SourceLink({ uri }: { uri: string }) {
+  const isWeb = /^https?:\/\//.test(uri);
+  return isWeb ? (
+    <Anchor href={uri} target="_blank" rel="noreferrer" size="sm">
+      {uri}
+    </Anchor>
+  ) : (
+    <Text size="sm" c="dimmed">
+      {uri}
+    </Text>
+  );
+}

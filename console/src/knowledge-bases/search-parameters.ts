@@ -1,0 +1,32 @@
+import { parseNameSearch } from '../ui/name-search.ts';
+
+/** The tabs of a knowledge base. */
+export const KNOWLEDGE_BASE_TABS = ['documents', 'sources', 'jobs', 'search'] as const;
+/** A tab of the page. */
+export type KnowledgeBaseTab = (typeof KNOWLEDGE_BASE_TABS)[number];
+
+/** Statuses of documents, as the API names them. */
+export const DOCUMENT_STATUSES = ['processing', 'completed', 'failed'] as const;
+/** A status of a document. */
+export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
+
+/** What the address of a knowledge base says: the tab, and the filters of its list of documents. */
+export interface KnowledgeBaseSearch {
+  tab?: KnowledgeBaseTab;
+  status?: DocumentStatus;
+  source?: string;
+  q?: string;
+}
+
+/** Reads the search parameters of a knowledge base. Unknown values are dropped. */
+export function parseKnowledgeBaseSearch(search: Record<string, unknown>): KnowledgeBaseSearch {
+  const tab = KNOWLEDGE_BASE_TABS.find((each) => each === search['tab']);
+  const status = DOCUMENT_STATUSES.find((each) => each === search['status']);
+  const { source } = search;
+  return {
+    ...(tab !== undefined && { tab }),
+    ...(status !== undefined && { status }),
+    ...(typeof source === 'string' && source !== '' && { source }),
+    ...parseNameSearch(search),
+  };
+}

@@ -1,0 +1,240 @@
+import { Alert, Button, Checkbox, Collapse, Group, MultiSelect, NumberInput, Select, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, body } from '../api/client.ts';
+import { CopyText } from '../ui/copy-text.tsx';
+import { TextAreaField } from '../ui/fields.tsx';
+import { useFormat } from '../ui/format.ts';
+import { fill } from '../ui/language.tsx';
+import { searchTerms } from '../ui/marked-text.tsx';
+import { EmptyState, ErrorState } from '../ui/states.tsx';
+import { type FormMutation, ValidatedForm } from '../ui/validated-form.tsx';
+import { toCurl } from './curl.ts';
+import { FilterBuilder } from './filter-builder.tsx';
+import { type FilterGroup, findDuplicate, toFilters } from './filters.ts';
+import { type Hit, HitCard } from './hit.tsx';
+import { useRetrievalMessages } from './messages.ts';
+
+const SEARCH_TYPES = ['hybrid', 'vector', 'keyword'] as const;
+/** Fields that every chunk has. */
+const CHUNK_KEYS = ['page', 'start_index', 'end_index'];
+const MAX_BASES = 5;
+
+interface Settings {
+  query: string;
+  searchType: (typeof SEARCH_TYPES)[number];
+  topK: number | string;
+  minScore: number | string;
+  rerank: boolean;
+  groups: readonly FilterGroup[];
+  bases: readonly string[];
+}
+
+/** The body of the request. `include_scores` asks for the components of the scores. */
+function toRequest({ query, searchType, topK, minScore, rerank, groups }: Settings) {
+  const filters = toFilters(groups);
+  return {
+    query,
+    search_type: searchType,
+    top_k: Number(topK) || 10,
+    min_score: Number(minScore) || 0,
+    rerank,
+    include_scores: true,
+    ...(filters !== undefined && { filters }),
+  };
+}
+
+/** Searches every knowledge base and merges the hits: a score means the same in all of them. */
+async function searchBases(settings: Settings) {
+  const request = toRequest(settings);
+  const start = performance.now();
+  const results = await Promise.all(
+    settings.bases.map(async (kbId): Promise<Hit[]> => {
+      const params = { path: { kb_id: kbId } };
+      const found = await body(api.POST('/v1/knowledge-bases/{kb_id}/retrieve', { params, body: request }));
+      return found.results.map((hit) => ({ ...hit, kbId }));
+    }),
+  );
+  const hits = results
+    .flat()
+    .sort((a, b) => b.score - a.score)
+    .slice(0, request.top_k);
+  return { hits, milliseconds: Math.round(performance.now() - start), terms: searchTerms(request.query) };
+}
+
+/** Tries a search: the chunks that a model would get for a query, with their scores. */
+export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
+  const retrieval = useRetrievalMessages();
+  const format = useFormat();
+  const [settings, setSettings] = useState<Settings>({
+    query: '',
+    searchType: 'hybrid',
+    topK: 5,
+    minScore: 0,
+    rerank: false,
+    groups: [],
+    bases: [kbId],
+  });
+  const search = useMutation({ mutationFn: () => searchBases(settings) });
+  const { hits, milliseconds, terms } = search.data ?? { hits: null, milliseconds: 0, terms: [] };
+  return (
+    <Stack>
+      <SearchForm
+        kbId={kbId}
+        name={name}
+        settings={settings}
+        onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
+        search={search}
+      />
+      {search.isError && <ErrorState error={search.error} />}
+      {hits !== null && (
+        <Text size="sm" c="dimmed" role="status">
+          {fill(retrieval.found, { count: format.number(hits.length), time: format.number(milliseconds) })}
+        </Text>
+      )}
+      {hits?.length === 0 && <EmptyState text={retrieval.noHits} />}
+      {hits !== null && hits.length > 0 && (
+        <Stack component="ol" p={0} m={0} aria-label={retrieval.results} style={{ listStyle: 'none' }}>
+          {hits.map((hit, index) => (
+            <HitCard key={hit.chunk_id} hit={hit} rank={index + 1} terms={terms} />
+          ))}
+        </Stack>
+      )}
+    </Stack>
+  );
+}
+
+interface SearchFormProps {
+  kbId: string;
+  name: string;
+  settings: Settings;
+  onChange(changes: Partial<Settings>): void;
+  search: FormMutation;
+}
+
+function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps) {
+  const retrieval = useRetrievalMessages();
+  const [open, setOpen] = useState<'filters' | 'curl' | null>(null);
+  const keys = useMetadataKeys(kbId);
+  const hasDuplicate = findDuplicate(settings.groups) !== undefined;
+  const toggle = (part: 'filters' | 'curl') => () => setOpen(open === part ? null : part);
+  return (
+    <ValidatedForm mutation={search}>
+      <Stack gap="sm">
+        <TextAreaField
+          param="query"
+          label={retrieval.query}
+          required
+          autosize
+          minRows={1}
+          maxRows={6}
+          maxLength={100_000}
+          value={settings.query}
+          onChange={(event) => onChange({ query: event.currentTarget.value })}
+        />
+        <SearchOptions settings={settings} onChange={onChange} kbId={kbId} name={name} />
+        <Group gap="xs">
+          <Button type="submit" loading={search.isPending} disabled={hasDuplicate || settings.bases.length === 0}>
+            {retrieval.run}
+          </Button>
+          <Button variant="default" aria-expanded={open === 'filters'} onClick={toggle('filters')}>
+            {retrieval.filters}
+          </Button>
+          <Button variant="default" aria-expanded={open === 'curl'} onClick={toggle('curl')}>
+            {retrieval.curl}
+          </Button>
+        </Group>
+        <Collapse expanded={open === 'filters'}>
+          <FilterBuilder groups={settings.groups} onChange={(groups) => onChange({ groups })} keys={keys} />
+        </Collapse>
+        {open === 'curl' && (
+          <Stack gap="xs">
+            <Alert color="gray">{retrieval.curlHint}</Alert>
+            {settings.bases.map((base) => (
+              <CopyText key={base} value={toCurl(`/v1/knowledge-bases/${base}/retrieve`, toRequest(settings))} />
+            ))}
+          </Stack>
+        )}
+      </Stack>
+    </ValidatedForm>
+  );
+}
+
+function SearchOptions({
+  kbId,
+  name,
+  settings,
+  onChange,
+}: Pick<SearchFormProps, 'kbId' | 'name' | 'settings' | 'onChange'>) {
+  const retrieval = useRetrievalMessages();
+  const [text, setText] = useState('');
+  const others = useQuery({
+    queryKey: ['knowledge-bases', 'options', text],
+    queryFn: () =>
+      body(api.GET('/v1/knowledge-bases', { params: { query: { limit: 50, ...(text !== '' && { search: text }) } } })),
+  });
+  const names = new Map([[kbId, name], ...(others.data?.data ?? []).map((base) => [base.id, base.name] as const)]);
+  for (const base of settings.bases) if (!names.has(base)) names.set(base, base);
+  return (
+    <Group align="flex-end" gap="sm">
+      <MultiSelect
+        label={retrieval.bases}
+        style={{ flex: '1 1 260px' }}
+        data={[...names].map(([value, label]) => ({ value, label }))}
+        value={[...settings.bases]}
+        onChange={(bases) => onChange({ bases })}
+        searchable
+        searchValue={text}
+        onSearchChange={setText}
+        maxValues={MAX_BASES}
+      />
+      <Select
+        label={retrieval.searchType}
+        w={140}
+        allowDeselect={false}
+        data={SEARCH_TYPES.map((value) => ({ value, label: retrieval[value] }))}
+        value={settings.searchType}
+        onChange={(value) => value !== null && onChange({ searchType: value as Settings['searchType'] })}
+      />
+      <NumberInput
+        label={retrieval.topK}
+        w={90}
+        min={1}
+        max={100}
+        allowDecimal={false}
+        value={settings.topK}
+        onChange={(topK) => onChange({ topK })}
+      />
+      <NumberInput
+        label={retrieval.minScore}
+        w={110}
+        min={0}
+        max={1}
+        step={0.05}
+        value={settings.minScore}
+        onChange={(minScore) => onChange({ minScore })}
+      />
+      <Checkbox
+        label={retrieval.rerank}
+        checked={settings.rerank}
+        onChange={(event) => onChange({ rerank: event.currentTarget.checked })}
+        mb={8}
+      />
+    </Group>
+  );
+}
+
+/** Metadata keys of the newest documents: suggestions for filters. */
+function useMetadataKeys(kbId: string): string[] {
+  const { data } = useQuery({
+    queryKey: ['metadata-keys', kbId],
+    queryFn: () =>
+      body(
+        api.GET('/v1/knowledge-bases/{kb_id}/documents', {
+          params: { path: { kb_id: kbId }, query: { limit: 100, order: 'desc' } },
+        }),
+      ),
+  });
+  const keys = (data?.data ?? []).flatMap(({ metadata }) => Object.keys(metadata));
+  return [...new Set([...keys, ...CHUNK_KEYS])].sort();
+}

@@ -1,0 +1,157 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, body, pollEvery } from '../api/client.ts';
+import type { paths } from '../api/schema.d.ts';
+import { DataTable } from '../ui/data-table.tsx';
+import { SelectField } from '../ui/fields.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
+import { useFormat } from '../ui/format.ts';
+import { fill } from '../ui/language.tsx';
+import { useCommonMessages } from '../ui/messages.ts';
+import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { EngineState } from './engine-health.tsx';
+import { ENGINES_KEY, useEngines } from './engines.ts';
+import { useModelMessages } from './messages.ts';
+
+type Model = paths['/v1/admin/models']['get']['responses'][200]['content']['application/json']['data'][number];
+
+const MODELS_KEY = ['admin-models'];
+const REFRESH_MS = 5_000;
+
+/** Model ids with what serves them, searched by id and model. */
+export function BoundModels({ search }: { search: string }) {
+  const models = useModelMessages();
+  const common = useCommonMessages();
+  const format = useFormat();
+  const [binding, setBinding] = useState<Model | null>(null);
+  const query = useQuery({
+    queryKey: MODELS_KEY,
+    queryFn: () => body(api.GET('/v1/admin/models')),
+    refetchInterval: pollEvery(REFRESH_MS),
+  });
+  if (query.isPending) return <LoadingState />;
+  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
+  const found = query.data.data.filter(({ id, backend }) => `${id} ${backend.model}`.toLowerCase().includes(search));
+  if (found.length === 0) return <EmptyState text={models.noneFound} />;
+  return (
+    <>
+      <DataTable<Model>
+        label={models.title}
+        items={found}
+        rowKey={({ id }) => id}
+        columns={[
+          { heading: common.name, cell: (model) => <Description model={model} /> },
+          { heading: models.backend, cell: (model) => <Engine model={model} /> },
+          { heading: models.context, cell: ({ context_length }) => format.number(context_length), isNumber: true },
+          {
+            heading: models.price,
+            cell: ({ pricing, backend }) => (backend.engine === 'bundled' ? '–' : <Price pricing={pricing} />),
+            isNumber: true,
+          },
+          { heading: models.chosenBy, cell: ({ chosen_by }) => models.origins[chosen_by] },
+          { heading: common.actions, cell: (model) => <Actions model={model} onBind={() => setBinding(model)} /> },
+        ]}
+      />
+      {binding !== null && <BindDialog model={binding} onClose={() => setBinding(null)} />}
+    </>
+  );
+}
+
+function Description({ model: { id, capabilities } }: { model: Model }) {
+  const names = Object.entries(capabilities).flatMap(([name, has]) => (has ? [name.replaceAll('_', ' ')] : []));
+  return (
+    <div>
+      <Text fw={500}>{id}</Text>
+      <Text size="xs" c="dimmed">
+        {names.join(', ')}
+      </Text>
+    </div>
+  );
+}
+
+/** Credits for a million prompt tokens and completion tokens. */
+function Price({ pricing: { prompt, completion, unit } }: { pricing: Model['pricing'] }) {
+  const format = useFormat();
+  const factor = unit === 'per_1k_tokens' ? 1000 : 1;
+  return `${format.money(prompt * factor * 1e6)} / ${format.money(completion * factor * 1e6)}`;
+}
+
+function Engine({ model: { id, backend } }: { model: Model }) {
+  const models = useModelMessages();
+  const engines = useEngines();
+  const engine = engines.data?.data.find(({ models }) => models.includes(id));
+  return (
+    <Stack gap={4} align="flex-start">
+      <Text size="sm">{backend.engine === 'bundled' ? models.bundled : `${backend.model} (${backend.engine})`}</Text>
+      {engine !== undefined && <EngineState engine={engine} />}
+    </Stack>
+  );
+}
+
+function Actions({ model, onBind }: { model: Model; onBind(): void }) {
+  const models = useModelMessages();
+  const queryClient = useQueryClient();
+  const engine = useEngines().data?.data.find((one) => one.models.includes(model.id));
+  const isLoaded = engine?.state === 'ready';
+  const path = { params: { path: { model_id: model.id } } };
+  const toggle = useMutation({
+    mutationFn: async () => {
+      if (isLoaded) await api.POST('/v1/admin/models/{model_id}/unload', path);
+      else await api.POST('/v1/admin/models/{model_id}/load', path);
+    },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ENGINES_KEY }),
+  });
+  return (
+    <Stack gap={4}>
+      <Group gap="xs" wrap="nowrap">
+        <Button size="xs" variant="default" onClick={onBind} aria-label={`${models.bind} ${model.id}`}>
+          {models.bind}
+        </Button>
+        {engine?.can_unload === true && (
+          <Button
+            size="xs"
+            variant="default"
+            loading={toggle.isPending}
+            onClick={() => toggle.mutate()}
+            aria-label={`${isLoaded ? models.unload : models.load} ${model.id}`}
+          >
+            {isLoaded ? models.unload : models.load}
+          </Button>
+        )}
+      </Group>
+      {toggle.isError && <ErrorState error={toggle.error} />}
+    </Stack>
+  );
+}
+
+const BUNDLED = 'bundled';
+
+function BindDialog({ model, onClose }: { model: Model; onClose(): void }) {
+  const models = useModelMessages();
+  const queryClient = useQueryClient();
+  const [chosen, setChosen] = useState(model.stored_model ?? BUNDLED);
+  const files = useQuery({ queryKey: ['model-files'], queryFn: () => body(api.GET('/v1/admin/model-files')) });
+  const names = (files.data?.data ?? []).map(({ name }) => ({ value: name, label: name }));
+  return (
+    <FormDialog
+      title={fill(models.bindTitle, { id: model.id })}
+      onClose={onClose}
+      submit={async () => {
+        const params = { path: { model_id: model.id } };
+        await api.PUT('/v1/admin/models/{model_id}/binding', { params, body: { model: chosen } });
+        await queryClient.invalidateQueries({ queryKey: MODELS_KEY });
+      }}
+    >
+      <SelectField
+        param="model"
+        label={models.file}
+        description={models.bindHint}
+        allowDeselect={false}
+        data={[{ value: BUNDLED, label: models.bundled }, ...names]}
+        value={chosen}
+        onChange={(value) => value !== null && setChosen(value)}
+      />
+    </FormDialog>
+  );
+}

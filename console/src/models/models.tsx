@@ -1,0 +1,56 @@
+import { Tabs } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
+import { Page } from '../ui/page.tsx';
+import { SearchField } from '../ui/search-field.tsx';
+import { BoundModels } from './bound-models.tsx';
+import { EngineHealth } from './engine-health.tsx';
+import { useModelMessages } from './messages.ts';
+import { ModelFilesPanel } from './model-files.tsx';
+
+const route = getRouteApi('/shell/models');
+const TABS = ['ids', 'engines', 'files'] as const;
+
+/** Model ids with their bindings, engines with their state, models on the disk and to pull. */
+export function ModelsPage() {
+  const models = useModelMessages();
+  const { q = '', tab } = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: { q?: string | undefined; tab?: string | undefined }) =>
+    void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true });
+  return (
+    <Page
+      title={models.title}
+      intro={models.intro}
+      action={
+        <SearchField
+          label={models.search}
+          value={q}
+          onSearch={(text) => change({ q: text === '' ? undefined : text })}
+        />
+      }
+    >
+      <Tabs
+        value={TABS.find((one) => one === tab) ?? 'ids'}
+        onChange={(value) => change({ tab: value === 'ids' ? undefined : (value ?? undefined) })}
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          {TABS.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {models.tabs[one]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="ids">
+          <BoundModels search={q.toLowerCase()} />
+        </Tabs.Panel>
+        <Tabs.Panel value="engines">
+          <EngineHealth />
+        </Tabs.Panel>
+        <Tabs.Panel value="files">
+          <ModelFilesPanel search={q.toLowerCase()} />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}

@@ -1,0 +1,213 @@
+import { defineMessages } from '../ui/language.tsx';
+
+/** Texts of the sign-in page. */
+export const useSignInMessages = defineMessages({
+  en: {
+    title: 'Sign in',
+    email: 'Email',
+    password: 'Password',
+    submit: 'Sign in',
+    noAccount:
+      'No account yet? An owner of your organization can send you an invitation link. The first account is created with the link that the service printed at its start.',
+    continueWith: 'Continue with {name}',
+    or: 'or with your password',
+    errors: {
+      denied: 'The sign-in provider refused the sign-in.',
+      expired: 'The sign-in took too long, or was started in another browser. Try again.',
+      issuer_unavailable: 'The sign-in provider does not respond. Try again, or use your password.',
+      invalid_response: 'The response of the sign-in provider is not valid. Try again.',
+      email_unverified: 'The sign-in provider has not verified your email address.',
+      domain_not_allowed: 'The domain of your email address may not sign in here.',
+      account_exists:
+        'An account with your email address exists. Sign in with its password, and connect it with the sign-in provider under Settings.',
+      unknown_user: 'You have no account yet. Ask an owner of your organization for an invitation.',
+      no_role: 'Your groups have no role in this service. Ask its operator.',
+      invalid_invitation: 'This invitation was used, withdrawn or has expired. Ask for a new link.',
+      last_owner:
+        'You are the only owner of this organization. Make another member owner before you accept another role.',
+      identity_in_use: 'Your account at the sign-in provider is already connected with another account.',
+      session_ended: 'Your session ended while your account was being connected. Sign in and connect it again.',
+      failed: 'The sign-in failed.',
+    },
+  },
+  de: {
+    title: 'Anmelden',
+    email: 'E-Mail',
+    password: 'Passwort',
+    submit: 'Anmelden',
+    noAccount:
+      'Noch kein Konto? Ein Eigentümer Ihrer Organisation kann Ihnen einen Einladungslink senden. Das erste Konto legt der Link an, den der Dienst beim Start ausgegeben hat.',
+    continueWith: 'Weiter mit {name}',
+    or: 'oder mit Ihrem Passwort',
+    errors: {
+      denied: 'Der Anmeldedienst hat die Anmeldung abgelehnt.',
+      expired: 'Die Anmeldung hat zu lange gedauert oder begann in einem anderen Browser. Versuchen Sie es erneut.',
+      issuer_unavailable: 'Der Anmeldedienst antwortet nicht. Versuchen Sie es erneut, oder nutzen Sie Ihr Passwort.',
+      invalid_response: 'Die Antwort des Anmeldedienstes ist ungültig. Versuchen Sie es erneut.',
+      email_unverified: 'Der Anmeldedienst hat Ihre E-Mail-Adresse nicht bestätigt.',
+      domain_not_allowed: 'Die Domain Ihrer E-Mail-Adresse darf sich hier nicht anmelden.',
+      account_exists:
+        'Für Ihre E-Mail-Adresse gibt es schon ein Konto. Melden Sie sich mit dessen Passwort an, und verbinden Sie es in den Einstellungen mit dem Anmeldedienst.',
+      unknown_user: 'Sie haben noch kein Konto. Bitten Sie einen Eigentümer Ihrer Organisation um eine Einladung.',
+      no_role: 'Ihre Gruppen haben in diesem Dienst keine Rolle. Wenden Sie sich an den Betreiber.',
+      invalid_invitation:
+        'Diese Einladung wurde benutzt, zurückgezogen oder ist abgelaufen. Bitten Sie um einen neuen Link.',
+      last_owner:
+        'Sie sind der einzige Eigentümer dieser Organisation. Machen Sie erst ein anderes Mitglied zum Eigentümer, bevor Sie eine andere Rolle annehmen.',
+      identity_in_use: 'Ihr Konto beim Anmeldedienst ist schon mit einem anderen Konto verbunden.',
+      session_ended:
+        'Ihre Sitzung endete, während Ihr Konto verbunden wurde. Melden Sie sich an, und verbinden Sie es erneut.',
+      failed: 'Die Anmeldung ist fehlgeschlagen.',
+    },
+  },
+});
+
+/** Texts of accepting an invitation. */
+export const useJoinMessages = defineMessages({
+  en: {
+    title: 'Create your account',
+    intro: 'This link works once. If an account exists for your email, enter its password.',
+    name: 'Name',
+    submit: 'Create account',
+    missing: 'This link has no invitation. Open the whole link, including the part after #.',
+    passwordHint: 'At least 10 characters.',
+  },
+  de: {
+    title: 'Konto anlegen',
+    intro: 'Dieser Link gilt einmal. Gibt es für Ihre E-Mail schon ein Konto, geben Sie dessen Passwort ein.',
+    name: 'Name',
+    submit: 'Konto anlegen',
+    missing: 'Dieser Link enthält keine Einladung. Öffnen Sie den ganzen Link, auch den Teil nach #.',
+    passwordHint: 'Mindestens 10 Zeichen.',
+  },
+});
+
+/** Texts of the settings of a user. */
+export const useSettingsMessages = defineMessages({
+  en: {
+    title: 'Settings',
+    password: 'Change password',
+    current: 'Current password',
+    next: 'New password',
+    changed: 'The password was changed. All other sessions have ended.',
+    languageTitle: 'Language',
+    connect: 'Connect',
+    connected: 'Your account is connected: you can sign in with {name}.',
+    notConnected: 'Connect your account to sign in with {name} as well.',
+    connectText: 'Enter your password. You then sign in there with the account that you want to connect.',
+    identities: 'Single sign-on',
+    issuer: 'Issuer',
+    subject: 'Account there',
+    removeIdentity: 'Remove',
+    removeIdentityText: 'You cannot sign in with this account any more. All your other sessions end.',
+    removeIdentities: 'Remove all connected accounts',
+    removeIdentitiesHint:
+      'Accounts of the single sign-on stay connected and sign in without the password. Remove them if another person may have connected one.',
+    sessions: 'Sessions',
+    browser: 'Browser',
+    unknownBrowser: 'Unknown browser',
+    thisBrowser: 'this browser',
+    signedInAt: 'Signed in',
+    lastSeen: 'Last used',
+    signOutText: 'This browser has to sign in again.',
+    signOutOthers: 'Sign out of all other sessions',
+    signOutOthersText: 'All browsers but this one have to sign in again.',
+    resetTitle: 'Set a new password',
+    resetIntro: 'This link works once. All your sessions end.',
+    resetSubmit: 'Set password',
+    resetMissing: 'This link has no token. Open the whole link, including the part after #.',
+  },
+  de: {
+    title: 'Einstellungen',
+    password: 'Passwort ändern',
+    current: 'Aktuelles Passwort',
+    next: 'Neues Passwort',
+    changed: 'Das Passwort wurde geändert. Alle anderen Sitzungen sind beendet.',
+    languageTitle: 'Sprache',
+    connect: 'Verbinden',
+    connected: 'Ihr Konto ist verbunden: Sie können sich mit {name} anmelden.',
+    notConnected: 'Verbinden Sie Ihr Konto, um sich auch mit {name} anzumelden.',
+    connectText: 'Geben Sie Ihr Passwort ein. Dann melden Sie sich dort mit dem Konto an, das Sie verbinden möchten.',
+    identities: 'Single Sign-on',
+    issuer: 'Aussteller',
+    subject: 'Konto dort',
+    removeIdentity: 'Entfernen',
+    removeIdentityText: 'Mit diesem Konto können Sie sich nicht mehr anmelden. Alle Ihre anderen Sitzungen enden.',
+    removeIdentities: 'Alle verbundenen Konten entfernen',
+    removeIdentitiesHint:
+      'Konten des Single Sign-on bleiben verbunden und melden sich ohne das Passwort an. Entfernen Sie sie, wenn eine andere Person eines verbunden haben könnte.',
+    sessions: 'Sitzungen',
+    browser: 'Browser',
+    unknownBrowser: 'Unbekannter Browser',
+    thisBrowser: 'dieser Browser',
+    signedInAt: 'Angemeldet',
+    lastSeen: 'Zuletzt benutzt',
+    signOutText: 'Dieser Browser muss sich neu anmelden.',
+    signOutOthers: 'Alle anderen Sitzungen abmelden',
+    signOutOthersText: 'Alle Browser außer diesem müssen sich neu anmelden.',
+    resetTitle: 'Neues Passwort setzen',
+    resetIntro: 'Dieser Link gilt einmal. Alle Ihre Sitzungen enden.',
+    resetSubmit: 'Passwort setzen',
+    resetMissing: 'Dieser Link ist unvollständig. Öffnen Sie den ganzen Link, auch den Teil nach #.',
+  },
+});
+
+/** Texts of the members of an organization. */
+export const useMemberMessages = defineMessages({
+  en: {
+    title: 'Members',
+    intro: 'People who sign in to the console, and what they may do in this organization.',
+    invite: 'Invite',
+    inviteTitle: 'Invite a person',
+    role: 'Role',
+    roles: { owner: 'Owner', developer: 'Developer', viewer: 'Viewer' },
+    roleHints: {
+      owner: 'Everything, including keys and members',
+      developer: 'Models, files, knowledge bases and policies',
+      viewer: 'Reads only',
+    },
+    note: 'For whom',
+    link: 'Invitation link',
+    linkText: 'Send this link to the person. It works once and expires in seven days.',
+    invitations: 'Open invitations',
+    withdraw: 'Withdraw',
+    remove: 'Remove',
+    removeText: 'The person loses access to this organization at once.',
+    you: 'you',
+    operator: 'operator',
+    expires: 'Expires',
+    reset: 'Reset password',
+    resetText:
+      'Creates a link with which the person sets a new password. It works once, for a day, and ends the sessions of the person.',
+    resetLinkText: 'Send this link to the person. It works once and expires in a day.',
+    resetLink: 'Link for a new password',
+  },
+  de: {
+    title: 'Mitglieder',
+    intro: 'Personen, die sich an der Konsole anmelden, und ihre Rechte in dieser Organisation.',
+    invite: 'Einladen',
+    inviteTitle: 'Person einladen',
+    role: 'Rolle',
+    roles: { owner: 'Eigentümer', developer: 'Entwickler', viewer: 'Leser' },
+    roleHints: {
+      owner: 'Alles, auch Schlüssel und Mitglieder',
+      developer: 'Modelle, Dateien, Wissensbasen und Richtlinien',
+      viewer: 'Nur lesen',
+    },
+    note: 'Für wen',
+    link: 'Einladungslink',
+    linkText: 'Senden Sie diesen Link an die Person. Er gilt einmal und läuft nach sieben Tagen ab.',
+    invitations: 'Offene Einladungen',
+    withdraw: 'Zurückziehen',
+    remove: 'Entfernen',
+    removeText: 'Die Person verliert sofort den Zugang zu dieser Organisation.',
+    you: 'Sie',
+    operator: 'Betreiber',
+    expires: 'Läuft ab',
+    reset: 'Passwort zurücksetzen',
+    resetText:
+      'Erzeugt einen Link, mit dem die Person ein neues Passwort setzt. Er gilt einmal, einen Tag lang, und beendet die Sitzungen der Person.',
+    resetLinkText: 'Senden Sie diesen Link an die Person. Er gilt einmal und läuft nach einem Tag ab.',
+    resetLink: 'Link für ein neues Passwort',
+  },
+});

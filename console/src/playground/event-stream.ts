@@ -1,0 +1,70 @@
+import { networkFailure, toFailure } from '../api/client.ts';
+
+/** The connection ended before the stream was complete; what has arrived is a part of the answer. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+/** A started stream of the API. */
+export interface EventStream {
+  status: number;
+  requestId: string | null;
+  /** `HIT` or `MISS` of the prefix cache; null when the service does not say. */
+  cacheStatus: string | null;
+  /** JSON values of the events. Throws `ConnectionLost` when the stream ends without `[DONE]`. */
+  events: AsyncGenerator<unknown>;
+}
+
+/** Posts a request whose answer is a stream. Throws `ApiFailure` when the service rejects it. */
+export async function openStream(path: string, request: object, signal: AbortSignal): Promise<EventStream> {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(request),
+    signal,
+  }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    throw networkFailure();
+  });
+  if (!response.ok || response.body === null) throw await toFailure(response);
+  return {
+    status: response.status,
+    requestId: response.headers.get('x-request-id'),
+    cacheStatus: response.headers.get('x-cache-status'),
+    events: readEvents(response.body, signal),
+  };
+}
+
+/** Yields the JSON of each server-sent event until `[DONE]`. */
+async function* readEvents(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal,
+): AsyncGenerator<unknown> {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let buffer = '';
+  try {
+    while (true) {
+      const { value, done } = await reader.read().catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        throw new ConnectionLost();
+      });
+      if (done) throw new ConnectionLost();
+      buffer += value;
+      const events = buffer.split('\n\n');
+      buffer = events.pop() ?? '';
+      for (const event of events) {
+        const data = readData(event);
+        if (data === '[DONE]') return;
+        if (data !== '') yield JSON.parse(data);
+      }
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}
+
+/** Joins the `data` lines of an event; comments have none. */
+function readData(event: string): string {
+  const lines = event.split('\n').filter((line) => line.startsWith('data:'));
+  return lines.map((line) => line.slice('data:'.length).trimStart()).join('\n');
+}

@@ -1,0 +1,98 @@
+import { Box, Button, Kbd, Modal, Table, VisuallyHidden } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { useCommonMessages } from '../ui/messages.ts';
+import { useCommandMessages } from './messages.ts';
+
+const loadPalette = () => import('./command-palette.tsx');
+const CommandPalette = lazy(async () => ({ default: (await loadPalette()).CommandPalette }));
+
+const MODIFIER = /Mac|iPhone|iPad/.test(globalThis.navigator.userAgent) ? '⌘' : 'Ctrl';
+
+/** The button of the command palette in the header, with the keyboard shortcuts of the console. */
+export function Commands() {
+  const commands = useCommandMessages();
+  const common = useCommonMessages();
+  const [shown, setShown] = useState<'palette' | 'help' | null>(null);
+  useHotkeys([['mod+K', () => setShown('palette')]], []);
+  useQuestionMark(() => setShown('help'));
+  const close = () => setShown((current) => (current === 'palette' ? null : current));
+  return (
+    <>
+      <Button
+        size="xs"
+        variant="default"
+        title={commands.open}
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => setShown('palette')}
+        onPointerEnter={() => void loadPalette()}
+        rightSection={
+          <Kbd size="xs" visibleFrom="md">
+            {MODIFIER} K
+          </Kbd>
+        }
+        styles={{ section: { marginInlineStart: 'var(--mantine-spacing-xs)' } }}
+      >
+        <Box component="span" visibleFrom="sm">
+          {common.search}
+        </Box>
+        <Box component="span" hiddenFrom="sm">
+          <VisuallyHidden>{common.search}</VisuallyHidden>
+          <span aria-hidden>⌕</span>
+        </Box>
+      </Button>
+      {shown === 'palette' && (
+        <Suspense>
+          <CommandPalette onClose={close} onHelp={() => setShown('help')} />
+        </Suspense>
+      )}
+      {shown === 'help' && <ShortcutHelp onClose={() => setShown(null)} />}
+    </>
+  );
+}
+
+/** Calls the function when `?` is typed outside of text fields. */
+function useQuestionMark(onType: () => void): void {
+  useEffect(() => {
+    const handle = (event: KeyboardEvent) => {
+      const { target } = event;
+      const isField = target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]');
+      if (event.key === '?' && !isField) onType();
+    };
+    document.addEventListener('keydown', handle);
+    return () => document.removeEventListener('keydown', handle);
+  }, [onType]);
+}
+
+function ShortcutHelp({ onClose }: { onClose(): void }) {
+  const commands = useCommandMessages();
+  const { shortcuts } = commands;
+  const rows: [keys: string[], text: string][] = [
+    [[MODIFIER, 'K'], shortcuts.palette],
+    [['?'], shortcuts.help],
+    [['Tab'], shortcuts.next],
+    [['↑', '↓'], shortcuts.choose],
+    [['Enter'], shortcuts.activate],
+    [['Esc'], shortcuts.close],
+  ];
+  return (
+    <Modal opened onClose={onClose} title={commands.help}>
+      <Table aria-label={commands.help}>
+        <Table.Tbody>
+          {rows.map(([keys, text]) => (
+            <Table.Tr key={text}>
+              <Table.Td>
+                {keys.map((key) => (
+                  <Kbd key={key} mr={4}>
+                    {key}
+                  </Kbd>
+                ))}
+              </Table.Td>
+              <Table.Td>{text}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Modal>
+  );
+}

@@ -1,0 +1,7 @@
+/** Longest search of the API. */
+const MAX_NAME_CHARACTERS = 256;
+
+/** Reads the text that a list is searched for. The router parses numbers. */
+export function parseNameSearch({ q }: Record<string, unknown>): { q?: string } {
+  return typeof q === 'string' || typeof q === 'number' ? { q: String(q).slice(0, MAX_NAME_CHARACTERS) } : {};
+}
