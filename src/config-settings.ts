@@ -337,6 +337,11 @@ export const ModelBinding = Type.Object(
       }),
     ),
     pricing: Type.Optional(Pricing),
+    capabilities: Type.Optional(
+      Type.Array(Type.Enum(['vision']), {
+        description: '`upstream`: what the server can do beyond text. `vision`: messages may have images.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -1,5 +1,6 @@
 import type { CacheUsage, GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
 import type { ServedModel } from '../src/engines/registry.ts';
+import { GENERATION } from '../src/models/catalogue.ts';
 
 /** A recorded call of a scripted engine, and whether it was released. */
 export interface ScriptedCall {
@@ -26,7 +27,7 @@ export function servedModel(engine: GenerationEngine, contractTokens = 4096): Se
     id: 'general-8b',
     createdAt: 1_700_000_000,
     ownedBy: 'quire',
-    capabilities: { chat_completion: true, completion: true, function_calling: true, json_mode: true, streaming: true },
+    capabilities: GENERATION,
     maxContextTokens: contractTokens,
     pricing: { prompt: 1, completion: 2, unit: 'per_1k_tokens' },
     engine,

@@ -1,23 +1,30 @@
-import type { ChatMessage, ChatPrompt, FunctionTool, OutputFormat, ToolChoice } from '../engines/engine.ts';
+import type {
+  ChatMessage,
+  ChatPrompt,
+  FunctionTool,
+  OutputFormat,
+  PromptImage,
+  ToolChoice,
+} from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
+import { type ImageRules, parseImage } from '../inference/image-parts.ts';
 import type { ChatRequest } from './schema.ts';
 
 type WireMessage = ChatRequest['messages'][number];
-type WireContent = NonNullable<WireMessage['content']>;
 
 /** Converts the request to the engine's prompt. Throws 400 `invalid_value` or `missing_required_field` with the dotted path. */
-export function chatPrompt(request: ChatRequest): ChatPrompt {
+export function chatPrompt(request: ChatRequest, images: ImageRules): ChatPrompt {
   const tools = allowedTools(request, parseTools(request));
   return {
     kind: 'chat',
-    messages: request.messages.map((message, index) => chatMessage(message, `messages.${index}`)),
+    messages: request.messages.map((message, index) => chatMessage(message, `messages.${index}`, images)),
     tools,
     toolChoice: parseToolChoice(request, tools),
     parallelToolCalls: request.parallel_tool_calls ?? true,
   };
 }
 
-function chatMessage(message: WireMessage, path: string): ChatMessage {
+function chatMessage(message: WireMessage, path: string, images: ImageRules): ChatMessage {
   // `developer` is OpenAI's newer name of `system`, which chat templates expect.
   const role = message.role === 'developer' ? 'system' : message.role;
   const content = message.content ?? null;
@@ -31,24 +38,35 @@ function chatMessage(message: WireMessage, path: string): ChatMessage {
   if (role === 'tool' && message.tool_call_id === undefined) throw missingField(`${path}.tool_call_id`);
   return {
     role,
-    content: content === null ? null : joinTextParts(content, `${path}.content`),
+    ...joinParts(message, `${path}.content`, images),
     ...(message.name !== undefined && { name: message.name }),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
     ...(role === 'tool' && { tool_call_id: message.tool_call_id as string }),
   };
 }
 
-/** Joins text parts. Throws 400 `invalid_value` for parts of other types. */
-function joinTextParts(content: WireContent, path: string): string {
-  if (typeof content === 'string') return content;
-  return content
-    .map((part, index) => {
-      if (part.type !== 'text')
-        throw invalidValue(`${path}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
-      if (part.text === undefined) throw missingField(`${path}.${index}.text`);
-      return part.text;
-    })
-    .join('');
+/** Joins text parts, with the images between them. Throws 400 `invalid_value` for parts of other types. */
+function joinParts(
+  { content = null, role }: WireMessage,
+  path: string,
+  rules: ImageRules,
+): Pick<ChatMessage, 'content' | 'images'> {
+  if (!Array.isArray(content)) return { content };
+  let text = '';
+  const images: PromptImage[] = [];
+  for (const [index, part] of content.entries()) {
+    const at = `${path}.${index}`;
+    if (part.type === 'image_url') {
+      const image = parseImage({ ...part.image_url, role }, { path: at, urlPath: `${at}.image_url.url` }, rules);
+      images.push({ at: text.length, ...image });
+      continue;
+    }
+    if (part.type !== 'text')
+      throw invalidValue(at, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
+    if (part.text === undefined) throw missingField(`${at}.text`);
+    text += part.text;
+  }
+  return { content: text, ...(images.length > 0 && { images }) };
 }
 
 function parseTools(request: ChatRequest): FunctionTool[] {

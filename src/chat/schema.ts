@@ -18,13 +18,25 @@ const Name = Type.String({
   [MUST]: "be 1 to 64 letters, digits, '-', '_' and '.'",
 });
 
-const ContentPart = Type.Object({ type: Type.String(), text: Type.Optional(Type.String()) });
+const ContentPart = Type.Object({
+  type: Type.String({ description: '`text`, or `image_url` in messages of users.' }),
+  text: Type.Optional(Type.String()),
+  image_url: Type.Optional(
+    Type.Object(
+      {
+        url: Type.Optional(Type.String({ description: 'A data URL in base64, or an address of a public host.' })),
+        detail: Type.Optional(Type.String({ description: 'Resolution, such as `low`.' })),
+      },
+      { description: 'For models with the capability `vision`.' },
+    ),
+  ),
+});
 
 const Message = Type.Object({
   role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: Type.Optional(
     Type.Union([Type.String(), Type.Array(ContentPart), Type.Null()], {
-      description: 'A string, text parts, or null beside `tool_calls`.',
+      description: 'A string, parts, or null beside `tool_calls`.',
     }),
   ),
   name: Type.Optional(Type.String()),

@@ -59,7 +59,8 @@ export async function startChat(
   const admission = admit(deps, call, { kind: 'chat', model: request.model });
   rejectUnsupported(request);
   const parameters = generationParameters(deps, request);
-  const prompt = chatPrompt(request);
+  const { allowPrivateHosts } = deps.config;
+  const prompt = chatPrompt(request, { model: admission.model, allowPrivateHosts });
   requirePromptFits(admission.model, prompt);
   await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);

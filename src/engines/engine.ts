@@ -9,6 +9,18 @@ export interface ChatMessage {
   /** On `tool` messages: id of the tool call. */
   tool_call_id?: string;
   name?: string;
+  /** On `user` messages for engines of models with the capability `vision`, by ascending `at`. */
+  images?: readonly PromptImage[];
+}
+
+/** An image in a message. */
+export interface PromptImage {
+  /** Offset in `content` before which the image stands, in UTF-16 code units. */
+  at: number;
+  /** A data URL, or the address from which the model's server fetches the image. */
+  url: string;
+  /** Resolution, as OpenAI names it. */
+  detail?: string;
 }
 
 /** A tool call of the model. `arguments` is JSON text. */

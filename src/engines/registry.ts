@@ -10,6 +10,8 @@ export interface Capabilities {
   function_calling: boolean;
   json_mode: boolean;
   streaming: boolean;
+  /** Whether messages may have images. */
+  vision: boolean;
 }
 
 /** Credits per unit; one credit is 1,000,000 micros. */

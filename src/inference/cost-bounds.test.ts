@@ -32,6 +32,21 @@ describe('cost bounds of a call', () => {
     assert.ok(bound(chat({ ['x'.repeat(500)]: 1 })) >= bound(chat({})) + 500, 'names of a tool schema count');
   });
 
+  it('reserve 16,384 tokens for an image, whatever its bytes, and at most the context', () => {
+    const bound = (contextTokens: number, urls: readonly string[]) => {
+      const images = urls.map((url) => ({ at: 0, url }));
+      const messages = [{ role: 'user' as const, content: 'Hi', ...(images.length > 0 && { images }) }];
+      const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
+      const seeing = servedModel({ ...scriptedEngine(), contextLength: () => contextTokens }, contextTokens);
+      return generationBounds(seeing, { prompt, choices: 1, maxTokens: 10 }).promptTokens;
+    };
+    const text = bound(1_000_000, []);
+    assert.ok(text < 1_000);
+    assert.equal(bound(1_000_000, ['data:a']), text + 16_384);
+    assert.equal(bound(1_000_000, ['data:a', `data:${'a'.repeat(100_000)}`]), text + 2 * 16_384);
+    assert.equal(bound(4_096, ['data:a']), 4_096);
+  });
+
   it('reserve the output limit of every choice; without a limit, the context', () => {
     const bounds = (choices: number, maxTokens: number | null) =>
       costBounds(

@@ -1,5 +1,6 @@
 import { affordableTokens, costMicros } from '../billing/price.ts';
 import type { ChatPrompt, TextPrompt } from '../engines/engine.ts';
+import { countImages, MAX_IMAGE_TOKENS, withoutImages } from '../engines/prompt-images.ts';
 import { knownContextTokens, type ModelView } from '../engines/registry.ts';
 import type { Call } from '../lib/caller.ts';
 import type { CostBounds } from '../lib/reservation.ts';
@@ -25,8 +26,10 @@ export function generationBounds(
   { prompt, choices, maxTokens }: { prompt: ChatPrompt | TextPrompt; choices: number; maxTokens: number | null },
 ): TokenBounds {
   const contextTokens = knownContextTokens(model) ?? Number.MAX_SAFE_INTEGER;
-  const messages = prompt.kind === 'chat' ? prompt.messages.length : 0;
-  const promptTokens = Math.min(contextTokens, countBytes(prompt) + TEMPLATE_TOKENS + messages * MESSAGE_TOKENS);
+  const messages = prompt.kind === 'chat' ? prompt.messages : [];
+  const text = countBytes(prompt.kind === 'chat' ? withoutImages(prompt) : prompt);
+  const others = TEMPLATE_TOKENS + messages.length * MESSAGE_TOKENS + countImages(messages) * MAX_IMAGE_TOKENS;
+  const promptTokens = Math.min(contextTokens, text + others);
   return { promptTokens, output: { choices, maxTokens: Math.min(contextTokens, maxTokens ?? contextTokens) } };
 }
 

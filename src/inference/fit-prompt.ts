@@ -1,4 +1,5 @@
 import type { ChatPrompt, TextPrompt } from '../engines/engine.ts';
+import { withoutImages } from '../engines/prompt-images.ts';
 import { knownContextTokens, type ModelView } from '../engines/registry.ts';
 import { contextLengthExceeded } from '../errors.ts';
 
@@ -11,7 +12,8 @@ const MAX_CHARACTERS_PER_TOKEN = 256;
  */
 export function requirePromptFits(model: ModelView, prompt: ChatPrompt | TextPrompt): void {
   const contextTokens = knownContextTokens(model);
-  if (contextTokens === null || countCharacters(prompt) <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return;
+  const texts = prompt.kind === 'chat' ? withoutImages(prompt) : prompt;
+  if (contextTokens === null || countCharacters(texts) <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return;
   throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', null, contextTokens);
 }
 

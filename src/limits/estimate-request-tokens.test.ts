@@ -13,6 +13,9 @@ const models = {
   },
 };
 
+const named = { image_url: 'data:image' };
+const image = { image_url: { url: 'data:img' } };
+
 describe('the estimate of tokens before a request', () => {
   const cases: [name: string, body: unknown, tokens: number][] = [
     ['the prompt by its bytes and 256 of output', { model: 'chat' }, 11 + 256],
@@ -28,6 +31,15 @@ describe('the estimate of tokens before a request', () => {
     ['no output of a model that does not generate', { model: 'embedding', max_tokens: 7 }, 11],
     ['no output of an unknown model', { model: 'unknown', max_tokens: 7 }, 11],
     ['no output without a model', null, 11],
+    ['an image of a chat without its bytes', { model: 'chat', messages: [{ content: [image] }] }, 9 + 2048 + 256],
+    [
+      'images of a response without their bytes',
+      { model: 'chat', input: [{ content: [named, named] }] },
+      6 + 4096 + 256,
+    ],
+    ['texts beside images', { model: 'chat', messages: [null, { content: [null, 5, { text: 'a' }] }, 'b'] }, 11 + 256],
+    ['what is no image', { model: 'chat', messages: 'a', input: [{ content: [{ image_url: {} }] }] }, 11 + 256],
+    ['no less than nothing', { model: 'chat', input: [{ content: Array(9).fill(image) }] }, 9 * 2048 + 256],
   ];
   for (const [name, body, tokens] of cases) {
     it(`counts ${name}`, () => assert.equal(estimateRequestTokens(models, body, 41), tokens));

@@ -1,3 +1,4 @@
+import { IMAGE_TOKENS } from '../engines/prompt-images.ts';
 import type { ModelLookup } from '../engines/registry.ts';
 import { modelContextTokens } from '../engines/registry.ts';
 
@@ -17,9 +18,11 @@ interface OutputFields {
   prompt?: unknown;
 }
 
-/** Estimates the tokens of an inference request before it runs: the prompt by its size, the output by its limit. */
+/** Estimates the tokens of an inference request before it runs: the prompt by its size and images, the output by its limit. */
 export function estimateRequestTokens(models: Pick<ModelLookup, 'get'>, body: unknown, bodyBytes: number): number {
-  const promptTokens = Math.ceil(bodyBytes / BYTES_PER_TOKEN);
+  const images = findImageUrls(body);
+  const textBytes = images.reduce((bytes, url) => bytes - url.length, bodyBytes);
+  const promptTokens = Math.ceil(Math.max(0, textBytes) / BYTES_PER_TOKEN) + images.length * IMAGE_TOKENS;
   if (typeof body !== 'object' || body === null) return promptTokens;
   const request = body as OutputFields;
   const model = models.get(request.model ?? '');
@@ -30,3 +33,16 @@ export function estimateRequestTokens(models: Pick<ModelLookup, 'get'>, body: un
   const prompts = Array.isArray(request.prompt) ? request.prompt.length : 1;
   return promptTokens + outputTokens * (request.best_of ?? request.n ?? 1) * prompts;
 }
+
+/** URLs of the images in `messages` of a chat and in `input` of a response; the body need not be valid. */
+function findImageUrls(body: unknown): string[] {
+  const { messages, input } = (body ?? {}) as { messages?: unknown; input?: unknown };
+  const parts = toArray(messages ?? input).flatMap((message) => toArray(message?.['content']));
+  return parts.flatMap((part) => {
+    const image = part?.['image_url'] as { url?: unknown } | string | null | undefined;
+    const url = typeof image === 'string' ? image : image?.url;
+    return typeof url === 'string' ? [url] : [];
+  });
+}
+
+const toArray = (value: unknown) => (Array.isArray(value) ? (value as (Record<string, unknown> | null)[]) : []);

@@ -35,13 +35,14 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { id: 'moderation-v1', kind: 'moderation', maxContextTokens: 32_768, pricing: per1kTokens(0.00001, 0) },
 ];
 
-/** Capabilities of generation models. */
+/** Capabilities of generation models. Bindings declare `vision`. */
 export const GENERATION: Capabilities = {
   chat_completion: true,
   completion: true,
   function_calling: true,
   json_mode: true,
   streaming: true,
+  vision: false,
 };
 
 /** Capabilities of all other models. */
@@ -51,6 +52,7 @@ export const NO_GENERATION: Capabilities = {
   function_calling: false,
   json_mode: false,
   streaming: false,
+  vision: false,
 };
 
 /** What a model id does. Ids outside the catalogue are the operator's own, and generate text. */

@@ -16,6 +16,7 @@ export const Model = Type.Object(
       function_calling: Flag,
       json_mode: Flag,
       streaming: Flag,
+      vision: Type.Boolean({ description: 'Whether messages may have images.' }),
     }),
     default_temperature: Type.Union([Type.Number(), Type.Null()], {
       description: 'Temperature of requests that name none. Null for models that generate no text.',
@@ -49,6 +50,7 @@ export const Model = Type.Object(
           function_calling: true,
           json_mode: true,
           streaming: true,
+          vision: false,
         },
         default_temperature: 0,
         context_length: 4096,

@@ -91,7 +91,7 @@ function keepMessages(items: readonly ResponseInputItem[]): ResponseInputItem[] 
   const isKept = (item: ResponseInputItem): boolean => {
     if (item.type !== 'message' || item.role === 'assistant') return false;
     if (item.role === 'system') return true;
-    room -= item.content.reduce((sum, part) => sum + part.text.length, 0);
+    room -= item.content.reduce((sum, part) => sum + (part.type === 'input_image' ? 0 : part.text.length), 0);
     return room >= 0 || item === last;
   };
   return items.toReversed().filter(isKept).reverse();

@@ -6,6 +6,11 @@ import { FunctionCallItem, ResponseAnnotation } from './item-schema.ts';
 const Completed = Type.Literal('completed');
 
 const InputTextPart = Type.Object({ type: Type.Literal('input_text'), text: Type.String() });
+const InputImagePart = Type.Object({
+  type: Type.Literal('input_image'),
+  image_url: Type.String(),
+  detail: Type.String(),
+});
 const OutputTextPart = Type.Object({
   type: Type.Literal('output_text'),
   text: Type.String(),
@@ -26,7 +31,7 @@ export const ResponseInputItem = Type.Union([
     id: Type.String(),
     role: Type.Enum(['system', 'user', 'assistant'], { type: 'string' }),
     status: Completed,
-    content: Type.Array(Type.Union([InputTextPart, OutputTextPart])),
+    content: Type.Array(Type.Union([InputTextPart, InputImagePart, OutputTextPart])),
   }),
   FunctionCallItem,
   CompactionItem,

@@ -124,11 +124,20 @@ export type OutputItem = Static<typeof OutputItem>;
 
 const Text = Nullable(Type.String());
 
-/** A part of a message or of a function's result; `parseInput` accepts text and refusals only. */
+/** A part of a message or of a function's result; `parseInput` accepts texts, refusals and images of users. */
 const InputPart = Type.Object({
   type: Type.String(),
   text: Type.Optional(Type.String()),
   refusal: Type.Optional(Type.String()),
+  image_url: Type.Optional(
+    Nullable(
+      Type.String({
+        description:
+          'Of an `input_image`, for models with the capability `vision`: a data URL in base64, or an address of a public host.',
+      }),
+    ),
+  ),
+  detail: Type.Optional(Text),
 });
 
 export type InputPart = Static<typeof InputPart>;
@@ -157,7 +166,7 @@ export const InputItem = Type.Object(
     role: Type.Optional(Type.Enum(['system', 'developer', 'user', 'assistant', 'tool'])),
     content: Type.Optional(
       Type.Union([Type.String(), Type.Array(InputPart), Type.Null()], {
-        description: 'A string, text parts, or null beside `tool_calls`.',
+        description: 'A string, parts, or null beside `tool_calls`.',
       }),
     ),
     name: Type.Optional(Text),

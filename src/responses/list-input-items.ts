@@ -1,5 +1,7 @@
 import { DEFAULT_PAGE_SIZE, page } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
+import type { ChatMessage } from '../engines/engine.ts';
+import { splitAtImages } from '../engines/prompt-images.ts';
 import { invalidValue } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { sealCompaction } from './compaction.ts';
@@ -68,19 +70,22 @@ function viewItem(item: ConversationItem, index: number, seal: (text: string) =>
   }
 }
 
-function viewMessage(
-  id: string,
-  message: Extract<ConversationItem, { type: 'message' }>['message'],
-): ResponseInputItem[] {
+function viewMessage(id: string, message: ChatMessage): ResponseInputItem[] {
   const { role, content, tool_calls: calls = [], tool_call_id: callId = '' } = message;
   if (role === 'tool') return [viewOutput(id, callId, content ?? '')];
-  const text = content ?? '';
-  const part =
-    role === 'assistant'
-      ? { type: 'output_text' as const, text, annotations: [] }
-      : { type: 'input_text' as const, text };
-  const shown = { type: 'message' as const, id, role, status: 'completed' as const, content: [part] };
+  const shown = { type: 'message' as const, id, role, status: 'completed' as const, content: viewParts(message) };
   return [...(content === null ? [] : [shown]), ...calls.map((call, at) => viewCall(`${id}_${at}`, call))];
+}
+
+function viewParts(message: ChatMessage): Extract<ResponseInputItem, { type: 'message' }>['content'] {
+  const text = message.content ?? '';
+  if (message.role === 'assistant') return [{ type: 'output_text', text, annotations: [] }];
+  if (message.images === undefined) return [{ type: 'input_text', text }];
+  return splitAtImages(message).map((part) =>
+    typeof part === 'string'
+      ? { type: 'input_text', text: part }
+      : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' },
+  );
 }
 
 function viewCall(id: string, call: { id: string; function: { name: string; arguments: string } }): ResponseInputItem {

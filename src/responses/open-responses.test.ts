@@ -242,7 +242,7 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
     });
     assert.equal(chatPromptOf(lastCall()).messages[0]?.content, 'Earlier.');
   },
-  'input: images are rejected': rejects(
+  'input: images, for models that read text only': rejects(
     { input: [{ role: 'user', content: [{ type: 'input_image' }] }] },
     'input.0.content.0',
   ),

@@ -1,5 +1,6 @@
-import type { ChatMessage } from '../engines/engine.ts';
+import type { ChatMessage, PromptImage } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
+import { type ImageRules, parseImage } from '../inference/image-parts.ts';
 import { type IdKind, isId, newId } from '../lib/ids.ts';
 import type { ConversationItem } from './conversation.ts';
 import type { InputItem, InputPart } from './item-schema.ts';
@@ -14,6 +15,8 @@ export interface StoredInput {
   findItem(id: string): Promise<ConversationItem[] | null>;
   /** Decrypts the content of a compaction; null when it is not one of the organization. */
   openCompaction(content: string): string | null;
+  /** Rules for images. */
+  images: ImageRules;
 }
 
 /**
@@ -54,7 +57,7 @@ function callsIn(item: ConversationItem): string[] {
 async function parseItem(item: InputItem, path: string, stored: StoredInput): Promise<ConversationItem[]> {
   switch (item.type ?? (item.role === undefined ? undefined : 'message')) {
     case 'message':
-      return [{ type: 'message', id: itemId(item, 'message'), message: parseMessage(item, path) }];
+      return [{ type: 'message', id: itemId(item, 'message'), message: parseMessage(item, path, stored.images) }];
     case 'function_call':
       return [
         {
@@ -68,7 +71,7 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
       ];
     case 'function_call_output': {
       if (item.output === undefined) throw missingField(`${path}.output`);
-      const output = joinParts(item.output, `${path}.output`);
+      const { content: output } = joinParts(item.output, { path: `${path}.output`, role: 'tool' }, stored.images);
       const callId = required(item.call_id, `${path}.call_id`);
       return [{ type: 'function_call_output', id: itemId(item, 'functionCallOutput'), callId, output }];
     }
@@ -100,7 +103,7 @@ function itemId({ id }: InputItem, kind: IdKind): string {
 }
 
 /** A chat message, or an item of the type `message`, which has parts of other names. */
-function parseMessage(item: InputItem, path: string): ChatMessage {
+function parseMessage(item: InputItem, path: string, images: ImageRules): ChatMessage {
   if (item.role === undefined) throw missingField(`${path}.role`);
   // `developer` is OpenAI's newer name of `system`, which chat templates expect.
   const role = item.role === 'developer' ? 'system' : item.role;
@@ -114,7 +117,7 @@ function parseMessage(item: InputItem, path: string): ChatMessage {
   }
   return {
     role,
-    content: content === null ? null : joinParts(content, `${path}.content`),
+    ...(content === null ? { content } : joinParts(content, { path: `${path}.content`, role }, images)),
     ...(item.name != null && { name: item.name }),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
     ...(role === 'tool' && { tool_call_id: required(item.tool_call_id, `${path}.tool_call_id`) }),
@@ -124,19 +127,35 @@ function parseMessage(item: InputItem, path: string): ChatMessage {
 /** Names of text parts: those of chat messages, of input items and of output items. */
 const TEXT_PARTS: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal']);
 
-/** Joins text parts. Throws 400 `invalid_value` for parts of other types. */
-function joinParts(content: string | readonly InputPart[], path: string): string {
-  if (typeof content === 'string') return content;
-  const texts = content.map((part, index) => {
-    if (!TEXT_PARTS.has(part.type)) {
-      throw invalidValue(`${path}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
-    }
-    const field = part.type === 'refusal' ? 'refusal' : 'text';
-    const text = part[field];
-    if (text === undefined) throw missingField(`${path}.${index}.${field}`);
-    return text;
-  });
-  return texts.join('');
+/** Joins text parts, with the images between them. Throws 400 `invalid_value` for parts of other types. */
+function joinParts(
+  content: string | readonly InputPart[],
+  { path, role }: { path: string; role: ChatMessage['role'] },
+  rules: ImageRules,
+): { content: string; images?: PromptImage[] } {
+  if (typeof content === 'string') return { content };
+  let text = '';
+  const images: PromptImage[] = [];
+  for (const [index, part] of content.entries()) {
+    const at = `${path}.${index}`;
+    if (part.type === 'input_image') {
+      const { image_url: url, detail } = part;
+      images.push({
+        at: text.length,
+        ...parseImage({ url, detail, role }, { path: at, urlPath: `${at}.image_url` }, rules),
+      });
+    } else text += readText(part, at);
+  }
+  return { content: text, ...(images.length > 0 && { images }) };
+}
+
+function readText(part: InputPart, path: string): string {
+  if (!TEXT_PARTS.has(part.type))
+    throw invalidValue(path, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
+  const field = part.type === 'refusal' ? 'refusal' : 'text';
+  const text = part[field];
+  if (text === undefined) throw missingField(`${path}.${field}`);
+  return text;
 }
 
 function required(value: string | null | undefined, path: string): string {

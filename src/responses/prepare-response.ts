@@ -1,11 +1,13 @@
 import { namedSchema } from '../chat/prompt.ts';
 import type { Deps } from '../deps.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, GenerationFeatures, OutputFormat } from '../engines/engine.ts';
+import { countImages } from '../engines/prompt-images.ts';
 import { ApiError, invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import type { GenerationInput } from '../inference/generate.ts';
+import { imagesUnsupported } from '../inference/image-parts.ts';
 import { upstreamParameters } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import { findKnowledgeBases } from '../knowledge-bases/grounding/ground-prompt.ts';
@@ -97,9 +99,12 @@ export async function readRequest(
   if (request.background === true && request.store === false)
     throw invalidValue('background', "needs 'store', because its result is retrieved later");
   const search = await openSearch(deps, call, tools.search);
-  const conversation = identity.conversation ?? (await parseConversation(deps, call, request));
+  const conversation = identity.conversation ?? (await parseConversation(deps, call, request, admission));
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
+  // Of a response that another model has answered, or of one from before the model was bound to another engine.
+  if (countImages(messages) > 0 && !admission.model.capabilities.vision)
+    throw imagesUnsupported(request.previous_response_id == null ? 'input' : 'previous_response_id', request.model);
   const truncates = request.truncation === 'auto';
   if (!truncates) requireFits(admission, prompt);
   return {
@@ -118,11 +123,17 @@ export async function readRequest(
   };
 }
 
-async function parseConversation(deps: ResponseDeps, call: Call, request: CreateResponse): Promise<ConversationItem[]> {
+async function parseConversation(
+  deps: ResponseDeps,
+  call: Call,
+  request: CreateResponse,
+  { model }: Admission<'chat'>,
+): Promise<ConversationItem[]> {
   const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
   const stored = {
     findItem: (id: string) => findStoredItem(deps, call, id),
     openCompaction: (content: string) => openCompaction(deps, call, content),
+    images: { model, allowPrivateHosts: deps.config.allowPrivateHosts },
   };
   return [...earlier, ...(await parseInput(request.input, earlier, stored))];
 }

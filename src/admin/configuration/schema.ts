@@ -37,6 +37,7 @@ export const Configuration = Type.Object(
         upstream_model: Type.Union([Type.String(), Type.Null()]),
         has_api_key: Type.Boolean(),
         context_length: Type.Union([Type.Integer(), Type.Null()]),
+        capabilities: Type.Array(Type.String()),
       }),
       { description: 'Entries of `models` in the configuration file. Null: not set.' },
     ),

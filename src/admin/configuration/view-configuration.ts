@@ -22,6 +22,7 @@ export function viewConfiguration(config: Config): Configuration {
       upstream_model: binding.upstream_model ?? null,
       has_api_key: binding.api_key !== undefined,
       context_length: binding.context_length ?? null,
+      capabilities: binding.capabilities ?? [],
     })),
     unknown_variables: config.unknownVariables,
   };

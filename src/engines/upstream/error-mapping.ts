@@ -177,6 +177,8 @@ function singleLine(text: string): string {
   const line = text
     .slice(0, 10 * MAX_MESSAGE_CHARACTERS)
     .replace(/\s+/g, ' ')
+    // Images and other contents of callers must not reach the log.
+    .replace(/\bdata:[^\s'"`<>)\]}]+/gi, '[data URL]')
     .trim();
   return line.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed();
 }

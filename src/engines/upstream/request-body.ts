@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { invalidValue } from '../../errors.ts';
-import type { ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '../engine.ts';
+import type { ChatMessage, ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '../engine.ts';
+import { splitAtImages } from '../prompt-images.ts';
 
 /** Parts of a body that do not follow from the request. */
 export interface BodyFacts {
@@ -41,8 +42,20 @@ export function requestBody(request: GenerationRequest, { model, isVllm }: BodyF
   return JSON.stringify(body);
 }
 
+/** The message in OpenAI's format: with images, its content is a list of parts. */
+export function serializeMessage(message: ChatMessage): object {
+  const { images, ...fields } = message;
+  if (images === undefined) return fields;
+  const content = splitAtImages(message).map((part) => {
+    if (typeof part === 'string') return { type: 'text', text: part };
+    const { at: _, ...image } = part;
+    return { type: 'image_url', image_url: image };
+  });
+  return { ...fields, content };
+}
+
 function chatFields(prompt: ChatPrompt, { logprobs }: GenerationRequest): Record<string, unknown> {
-  const fields: Record<string, unknown> = { messages: prompt.messages };
+  const fields: Record<string, unknown> = { messages: prompt.messages.map(serializeMessage) };
   if (prompt.tools.length > 0) {
     fields['tools'] = prompt.tools;
     if (typeof prompt.toolChoice === 'object') {

@@ -16,6 +16,7 @@ import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
 import { DialectMismatchError, type JsonRequest, sendJsonRequest } from './json-request.ts';
 import { probe } from './probe.ts';
 import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
+import { serializeMessage } from './request-body.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 import { isRecord } from './upstream-chunk.ts';
@@ -66,10 +67,12 @@ export function createUpstreamEngine(options: UpstreamOptions): GenerationEngine
 /** Maximum bytes of a response: the token ids of a long prompt. */
 const MAX_TOKENS_BYTES = 16 * 1024 * 1024;
 
-function tokenizeRequest(model: string, { messages, tools }: ChatPrompt): JsonRequest {
+function tokenizeRequest(model: string, prompt: ChatPrompt): JsonRequest {
+  const messages = prompt.messages.map(serializeMessage);
+  const tools = prompt.tools.length > 0 ? { tools: prompt.tools } : {};
   return {
     endpoint: 'tokenize',
-    body: JSON.stringify({ model, messages, ...(tools.length > 0 && { tools }), add_generation_prompt: true }),
+    body: JSON.stringify({ model, messages, ...tools, add_generation_prompt: true }),
     param: 'messages',
     maxResponseBytes: MAX_TOKENS_BYTES,
     otherDialect: new Set([400, 404, 405, 415, 422, 501]),

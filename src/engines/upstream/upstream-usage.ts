@@ -1,4 +1,5 @@
 import type { ChatPrompt, GenerationUsage, TextPrompt } from '../engine.ts';
+import { countImages, IMAGE_TOKENS } from '../prompt-images.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
 
 /** Typical characters per token, for servers that report no usage. */
@@ -34,14 +35,15 @@ export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage |
   };
 }
 
-/** Approximates the tokens of a prompt: a quarter of its characters plus four per message, at least 1. */
+/** Approximates the tokens of a prompt: a quarter of its characters plus four per message and those of images, at least 1. */
 export function approximatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
   if (prompt.kind === 'text') return approximateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));
   let characters = prompt.tools.length === 0 ? 0 : JSON.stringify(prompt.tools).length;
   for (const { content, tool_calls: calls } of prompt.messages) {
     characters += (content?.length ?? 0) + (calls ? JSON.stringify(calls).length : 0);
   }
-  return approximateTokens(characters) + TOKENS_PER_MESSAGE * prompt.messages.length;
+  const images = IMAGE_TOKENS * countImages(prompt.messages);
+  return approximateTokens(characters) + TOKENS_PER_MESSAGE * prompt.messages.length + images;
 }
 
 /** Approximates the tokens of a text by its length in characters; at least 1. */

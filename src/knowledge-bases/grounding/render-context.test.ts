@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { ChatTemplate } from '../../engines/llama/prompt/chat-template.ts';
+import { splitAtImages } from '../../engines/prompt-images.ts';
 import type { ContextChunk } from './gather-context.ts';
 import { renderContext } from './render-context.ts';
 
@@ -45,6 +46,16 @@ describe('renderContext', () => {
     const content = contentOf([chunkOf('one', fence)]);
     assert.ok(content.startsWith('<document-'));
     assert.notEqual(fenceOf(content), fence);
+  });
+  it('leaves images where they stand in the question', () => {
+    const image = { at: 4, url: 'data:image/png;base64,AA==' };
+    const question = { role: 'user' as const, content: 'See this?', images: [image, { ...image, at: 9 }] };
+    const shown = { chunks: [chunkOf('one')], isFound: true };
+    const [, first, last] = renderContext([question, question], shown);
+    assert.deepEqual(first, question);
+    const [before, ...others] = splitAtImages(last!).map((part) => (typeof part === 'string' ? part : part.url));
+    assert.match(before ?? '', /^<document-.*one.*\n\nSee $/s);
+    assert.deepEqual(others, [image.url, 'this?', image.url]);
   });
   it('trims names', () => {
     assert.match(contentOf([chunkOf('one', ' a.txt ')]), / name="a\.txt">/);

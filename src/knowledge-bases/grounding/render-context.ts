@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../engines/engine.ts';
+import { prependText } from '../../engines/prompt-images.ts';
 import type { ContextChunk } from './gather-context.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimateTokens } from './token-estimate.ts';
@@ -37,7 +38,7 @@ export interface RenderedChunks {
 export function renderContext(messages: readonly ChatMessage[], shown: RenderedChunks): ChatMessage[] {
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const written = messages.map((message, i) =>
-    i === last ? { ...message, content: `${documentsText(shown)}\n\n${message.content ?? ''}` } : message,
+    i === last ? prependText(message, `${documentsText(shown)}\n\n`) : message,
   );
   const [first, ...others] = written;
   if (first?.role !== 'system') return [{ role: 'system', content: CONTEXT_INSTRUCTIONS }, ...written];

@@ -1,4 +1,5 @@
 import type { ChatPrompt } from '../../engines/engine.ts';
+import { countImages, IMAGE_TOKENS } from '../../engines/prompt-images.ts';
 
 /**
  * Conservative bytes per token for ASCII and other characters. Median texts have 3.8 to 4.9 in English and 1.4 to 9 in other
@@ -29,5 +30,6 @@ export function estimatePromptTokens({ messages, tools }: Pick<ChatPrompt, 'mess
     const calls = tool_calls === undefined ? '' : JSON.stringify(tool_calls);
     return sum + TOKENS_PER_MESSAGE + estimateTokens(content ?? '') + estimateTokens(calls);
   }, TOKENS_PER_PROMPT);
-  return messageTokens + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+  const imageTokens = IMAGE_TOKENS * countImages(messages);
+  return messageTokens + imageTokens + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 }

@@ -40,7 +40,8 @@ async function startProcess(files: Set<string>, models: Config['models'] = {}) {
       const name = basename(binding?.file ?? 'bundled', '.gguf');
       if (name !== 'bundled' && !files.has(name)) throw new OperatorError(`There is no model '${name}'.`);
       started.push(`${id}=${name}`);
-      const backend = { engine: 'local' as const, model: name, parameters: 1, ready: true };
+      const engine = binding?.base_urls === undefined ? ('local' as const) : ('upstream' as const);
+      const backend = { engine, model: name, parameters: 1, ready: true };
       return { engine: { ...scriptedEngine(), backend: () => backend } };
     },
     forget: async () => {},
@@ -124,6 +125,26 @@ describe('ModelBindings', () => {
       assert.deepEqual([served('general-8b'), isServed('general-8b')], ['x', true]);
       assert.equal(bindings.registry.get('general-8b')?.unavailable, undefined);
     }
+    await a.bindings.rebind({ 'general-8b': null });
+  });
+
+  it('images go to servers with the capability vision only, under aliases too', async () => {
+    const vision: Config['models'] = { mine: { base_urls: ['http://a/v1'], capabilities: ['vision'] } };
+    const others: Config['models'] = { short: { alias: 'mine' }, plain: { base_urls: ['http://a/v1'] } };
+    const { bindings } = await startProcess(new Set(), { ...vision, ...others });
+    const canSee = ['mine', 'short', 'plain', 'general-8b'].map((id) => bindings.registry.get(id)?.capabilities.vision);
+    assert.deepEqual(canSee, [true, true, false, false]);
+    for (const binding of [{ file: '/x.gguf' }, { engine: 'bundled' as const }, {}])
+      await assert.rejects(
+        startProcess(new Set(['x']), { mine: { ...binding, capabilities: ['vision'] } }),
+        /models\.mine: the capability 'vision' needs a chat model on a server/,
+      );
+    const [a] = [await startProcess(new Set(['x']))];
+    await a.bindings.rebind({ 'general-8b': operator('x') });
+    const { bindings: later, isServed } = await startProcess(new Set(['x']), {
+      'general-8b': { capabilities: ['vision'] },
+    });
+    assert.deepEqual([isServed('general-8b'), later.registry.get('general-8b')?.capabilities.vision], [true, false]);
     await a.bindings.rebind({ 'general-8b': null });
   });
 

@@ -314,7 +314,13 @@ export class ModelBindings {
   async #serve(id: string, binding: Binding | undefined): Promise<ServedModel> {
     const model = await this.#describe(id, binding);
     if (binding?.alias !== undefined) return model;
-    return { ...model, ...(await this.#engines.startEngine(modelKind(id), id, binding)) };
+    const started = await this.#engines.startEngine(modelKind(id), id, binding);
+    const vision = binding?.capabilities?.includes('vision') === true;
+    // A stored model file may replace the server that the settings describe: it reads text only.
+    const canSee = vision && started.engine?.backend().engine === 'upstream';
+    if (vision && !canSee && (this.#isOverridden(id) || this.#stored.ids[id] === undefined))
+      throw new OperatorError(`models.${id}: the capability 'vision' needs a chat model on a server ('base_urls').`);
+    return { ...model, ...started, capabilities: { ...model.capabilities, vision: canSee } };
   }
 
   /** A model without its engine. */
