@@ -60,8 +60,9 @@ describe('a search index shared by two processes in an object store', () => {
       storage: parseIndexUrl(store.url('index')).options,
     });
     assert.equal(await reader.count(BASE), 5);
+    const { signal } = new AbortController();
     for (const document of documents) {
-      const search = { vector: null, text: document, languages: ['en' as const], conditions: [], limit: 10 };
+      const search = { vector: null, text: document, languages: ['en' as const], conditions: [], limit: 10, signal };
       const hits = (await reader.search(BASE, search)).map(({ id }) => id);
       assert.deepEqual(hits, document === 'documentx' ? [] : [`chunk_${document}`]);
     }

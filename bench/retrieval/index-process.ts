@@ -113,6 +113,7 @@ async function measured(base: Opened, command: WindowCommand): Promise<WindowRes
   const { by, way, filters } = command;
   const conditions = conditionsOf(filters);
   const where = await whereClause(base.table, conditions);
+  const { signal } = new AbortController();
   const search = async (at: number): Promise<unknown> => {
     const query = base.queries[at] ?? '';
     if (by === 'embedding') return embed([query]);
@@ -123,6 +124,7 @@ async function measured(base: Opened, command: WindowCommand): Promise<WindowRes
       languages: base.languages,
       conditions,
       limit: CANDIDATES[way],
+      signal,
     });
   };
   return repeat(command, base.queries.length, async (at) => {

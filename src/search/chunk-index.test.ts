@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { runForOrganization } from '../lib/organization-context.ts';
 import { ChunkIndex } from './chunk-index.ts';
 import type { IndexedChunk } from './chunk-rows.ts';
 import type { FieldValues } from './field-values.ts';
@@ -42,7 +43,8 @@ const chunk = ({
   fields,
 });
 
-const anything: ChunkSearch = { vector: null, text: null, languages: ['en'], conditions: [], limit: 10 };
+const { signal } = new AbortController();
+const anything: ChunkSearch = { vector: null, text: null, languages: ['en'], conditions: [], limit: 10, signal };
 
 describe('ChunkIndex', () => {
   let folder: string;
@@ -142,9 +144,9 @@ describe('ChunkIndex', () => {
     );
     assert.ok(open.every(({ id, bm25 }) => (bm25 ?? 0) > (all.get(id) ?? 0)));
     assert.ok(hits.every(({ id, bm25, isBound }) => isBound || bm25 === all.get(id)));
-    const asked = await index.bm25Scores(base, ['near1', 'near2'], { text: 'stone', languages: ['en'] });
+    const asked = await index.bm25Scores(base, ['near1', 'near2'], { text: 'stone', languages: ['en'], signal });
     assert.deepEqual([...asked], [['near1', all.get('near1')]]);
-    assert.equal((await index.bm25Scores(base, [], { text: 'stone', languages: ['en'] })).size, 0);
+    assert.equal((await index.bm25Scores(base, [], { text: 'stone', languages: ['en'], signal })).size, 0);
   });
 
   it('replaces and removes documents', async () => {
@@ -185,6 +187,28 @@ describe('ChunkIndex', () => {
     await index.drop(base);
     await index.drop(base);
     assert.deepEqual(await idsOf(base, { text: 'stone' }), []);
+  });
+
+  it('shares concurrent searches among organizations', async () => {
+    const base = newBase();
+    await put(
+      base,
+      Array.from({ length: 500 }, (_, i) => chunk({ id: `chunk_${i}`, text: `stone ${i} 'of\nthe' wall` })),
+    );
+    const searchFor = (organization: string, options: Partial<ChunkSearch> = {}) =>
+      runForOrganization(organization, () =>
+        index.search(base, { ...anything, vector: vector(0), text: 'stone wall', limit: 100, ...options }),
+      );
+    let ended = 0;
+    const leaving = new AbortController();
+    const flood = Array.from({ length: 200 }, () => searchFor('a').then(() => (ended += 1)));
+    const left = assert.rejects(searchFor('a', { signal: leaving.signal }), /left/);
+    leaving.abort(new Error('left'));
+    assert.equal((await searchFor('b')).length, 100);
+    assert.ok(ended < flood.length / 2, `${ended} searches of the flood ended before`);
+    await left;
+    assert.ok(ended < flood.length);
+    await Promise.all(flood);
   });
 
   it('is persistent', async () => {

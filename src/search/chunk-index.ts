@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
+import { FairSemaphore } from '../lib/fair-semaphore.ts';
+import { currentOrganization } from '../lib/organization-context.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
 import { BASE_SCHEMA, type IndexedChunk, rangeColumns, toRows } from './chunk-rows.ts';
 import {
@@ -40,6 +43,13 @@ const SHARED_CONSISTENCY_SECONDS = 1;
 /** Maximum open tables (LRU). Opening one takes a few milliseconds. */
 const MAX_OPEN_TABLES = 256;
 
+/**
+ * Concurrent searches, and those of one organization. LanceDB runs searches on as many threads as there are cores, first come, first served;
+ * more searches at a time than cores help while they wait for an object store.
+ */
+const SEARCHES_PER_ORGANIZATION = Math.max(4, 2 * availableParallelism());
+const SEARCHES = { total: 2 * SEARCHES_PER_ORGANIZATION, perGroup: SEARCHES_PER_ORGANIZATION };
+
 /** Runs a task with a lock that excludes tasks of the same name in other processes. */
 export type Lock = <T>(name: string, task: () => Promise<T>) => Promise<T>;
 
@@ -57,7 +67,7 @@ export interface IndexOptions {
 
 /**
  * The search index: a LanceDB table per knowledge base, in a folder or an object store. It can be rebuilt from the
- * database. Writes to one table are serialized; searches never wait for writes.
+ * database. Writes to one table are serialized; searches never wait for writes. Organizations share the searches that run at a time.
  */
 export class ChunkIndex {
   readonly #connection: Connection;
@@ -68,6 +78,7 @@ export class ChunkIndex {
   readonly #files = new FileSyncer();
   /** In LRU order, the most recently used last. */
   readonly #tables = new Map<string, Promise<Table>>();
+  readonly #searches = new FairSemaphore(SEARCHES);
   /** Tail of the write queue of each table. */
   readonly #writes = new Map<string, Promise<unknown>>();
   /** Timers that remove old versions after a compaction. */
@@ -183,23 +194,24 @@ export class ChunkIndex {
     return this.#read(baseId, 0, (table) => table.countRows());
   }
 
-  /** Returns the best chunks, unordered. */
+  /** Returns the best chunks, unordered. Throws the reason of the signal when that aborts before the search begins. */
   search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
-    return this.#read(baseId, [], (table) => searchTable(table, search));
+    return this.#inTurn(search.signal, () => this.#read(baseId, [], (table) => searchTable(table, search)));
   }
 
   /** Returns BM25 scores, equal to those of a search, for the chunks that contain a word of the query. */
   async bm25Scores(
     baseId: string,
     ids: readonly string[],
-    { text, languages }: KeywordQuery,
+    { text, languages, signal }: KeywordQuery,
   ): Promise<ReadonlyMap<string, number>> {
     const terms = tokenizeQuery(text, languages);
     if (terms.length === 0 || ids.length === 0) return new Map();
-    return this.#read(baseId, new Map(), async (table) => {
-      const hits = await searchTerms(table, terms, { where: columnIn('id', ids), limit: ids.length, vector: null });
-      return new Map(hits.map(({ id, bm25 }) => [id, bm25]));
-    });
+    const options = { where: columnIn('id', ids), limit: ids.length, vector: null };
+    const hits = await this.#inTurn(signal, () =>
+      this.#read(baseId, [], (table) => searchTerms(table, terms, options)),
+    );
+    return new Map(hits.map(({ id, bm25 }) => [id, bm25]));
   }
 
   /**
@@ -263,6 +275,11 @@ export class ChunkIndex {
     const before = await table.countRows();
     await table.delete(columnIn('document_id', documentIds));
     this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + before - (await table.countRows()));
+  }
+
+  /** Runs a search when the current organization gets a permit. */
+  #inTurn<T>(signal: AbortSignal, search: () => Promise<T>): Promise<T> {
+    return this.#searches.within(currentOrganization(), signal, search);
   }
 
   /** Reads the table of a knowledge base; `absent` when it does not exist. */

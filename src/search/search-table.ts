@@ -9,6 +9,8 @@ export interface KeywordQuery {
   text: string;
   /** Languages of the documents: the query's words are stemmed in each. */
   languages: readonly Language[];
+  /** Ends the wait for other searches. */
+  signal: AbortSignal;
 }
 
 /** A search. With both vector and text, every hit has both scores, or an upper bound of its BM25 score. */

@@ -67,6 +67,19 @@ describe('tokenizeQuery', () => {
   it('drops stop words of any of the languages', () => {
     assert.deepEqual(tokenizeQuery('the cat', ['en', 'de']), ['cat']);
   });
+
+  it('takes the first 1,024 terms of a long query, in each language its share', () => {
+    const words = Array.from({ length: 1_100 }, (_, i) => `q${i}`);
+    assert.deepEqual(tokenizeQuery(words.join(' '), ['none']), words.slice(0, 1_024));
+    assert.deepEqual(tokenizeQuery(words.slice(0, 1_024).join('\n'), ['none']), words.slice(0, 1_024));
+    assert.equal(tokenizeQuery('東'.repeat(1_100), ['none']).length, 1_024);
+    const houses = Array.from(
+      { length: 1_100 },
+      (_, i) => `${'abcdefghij'[i % 10]}${'klmnopqrst'[Math.floor(i / 10) % 10]}x houses`,
+    );
+    assert.ok(tokenizeQuery(houses.join(' '), ['en', 'none']).length <= 1_024);
+    assert.ok(tokenizeQuery(houses.join(' '), ['en', 'none']).includes('houses'));
+  });
 });
 
 describe('detectLanguage', () => {

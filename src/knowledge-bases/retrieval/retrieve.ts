@@ -152,9 +152,14 @@ function reEmbeddingError() {
 async function searchChunks(
   deps: RetrievalDeps,
   base: KnowledgeBaseRow,
-  params: Retrieval & { conditions: readonly Condition[]; scoring: Scoring; embedded: EmbeddedQuery | null },
+  params: Retrieval & {
+    conditions: readonly Condition[];
+    scoring: Scoring;
+    embedded: EmbeddedQuery | null;
+    signal: AbortSignal;
+  },
 ): Promise<LiveChunk[]> {
-  const { query, scoring, embedded, conditions } = params;
+  const { query, scoring, embedded, conditions, signal } = params;
   const languages = await documentLanguages(deps, base);
   const minimum = scoring === 'hybrid' || params.rerank ? MIN_FUSED_CANDIDATES : 0;
   let limit = Math.max(minimum, params.top_k * CANDIDATES_PER_RESULT);
@@ -165,10 +170,11 @@ async function searchChunks(
       languages,
       conditions,
       limit,
+      signal,
     });
     const bestHits = rankHits(hits, {
       score: (hit) => (embedded === null ? scoreHit(hit, 'keyword', 0) : scoreHit(hit, scoring, embedded.hybridWeight)),
-      bm25Scores: (ids) => deps.chunks.bm25Scores(base.id, ids, { text: query, languages }),
+      bm25Scores: (ids) => deps.chunks.bm25Scores(base.id, ids, { text: query, languages, signal }),
     });
     const { live, areMissing } = await loadLiveChunks(deps, base.id, bestHits, params);
     const isEnough = !areMissing || live.length >= params.top_k;

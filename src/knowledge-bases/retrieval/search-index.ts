@@ -24,13 +24,14 @@ export function requireIndex({ indexState }: Pick<KnowledgeBaseRow, 'indexState'
 
 /**
  * Searches the index of a knowledge base. Throws 503 while it is incomplete, and when it cannot be read; it is then checked,
- * and rebuilt if files are missing or damaged.
+ * and rebuilt if files are missing or damaged. Throws the reason of the signal when that aborts before the search begins.
  */
 export async function searchIndex(deps: SearchDeps, base: KnowledgeBaseRow, search: ChunkSearch): Promise<ChunkHit[]> {
   requireIndex(base);
   try {
     return await deps.chunks.search(base.id, search);
   } catch (error) {
+    search.signal.throwIfAborted();
     deps.logger.error({ knowledgeBase: base.id, reason: describeError(error) }, 'search index could not be read');
     void checkOnce(deps, base.id);
     throw engineUnavailable('The search index of this knowledge base could not be read.', FAILURE_RETRY_SECONDS, error);
