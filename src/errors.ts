@@ -374,6 +374,14 @@ const STORE_RETRY_SECONDS = 5;
 export const storeUnavailable = (cause: unknown): ApiError =>
   engineUnavailable('The storage of this service does not answer at the moment.', STORE_RETRY_SECONDS, cause);
 
+/** 503: a store or the database rejects writes, usually because its disk is full. Nothing unstored is acknowledged. */
+export const storageNotWritable = (cause: unknown): ApiError =>
+  engineUnavailable(
+    'This service cannot store anything at the moment: its disk is full or not writable. The operator finds the reason in the log.',
+    STORE_RETRY_SECONDS,
+    cause,
+  );
+
 /** Longer than every id and path of Quire. Bounds values of requests in messages. */
 const MAX_ECHOED_CHARACTERS = 120;
 

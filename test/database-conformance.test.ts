@@ -173,17 +173,49 @@ describe('a PostgreSQL that goes away', () => {
 });
 
 describe('a PostgreSQL that cannot write', () => {
-  it('fails its check for 30 s after a statement failed for that reason, and for no other', async () => {
+  it('fails its check before any statement of Quire has failed, and passes when it can write', async () => {
+    const { url, drop } = await createDatabase();
+    const makeReadOnly = async (value: string) => {
+      const name = new URL(url).pathname.slice(1);
+      const db = await openPostgres(url, createLogger('silent'));
+      await db.execute(
+        `set transaction_read_only = off; alter database ${name} set default_transaction_read_only = ${value}`,
+      );
+      await db.close();
+    };
+    try {
+      for (const [value, rejected] of [
+        ['on', /cannot write: the server is read-only \(code 25006\). Free space/],
+        ['off', null],
+      ] as const) {
+        await makeReadOnly(value);
+        const db = await openPostgres(url, createLogger('silent'));
+        if (rejected === null) await db.check();
+        else await assert.rejects(db.check(), rejected);
+        await db.close();
+      }
+    } finally {
+      await drop();
+    }
+  });
+
+  it('fails its check for 5 s after a statement failed for that reason, and for no other', async () => {
     const db = await openTestDatabase();
     const fail = (code: string) => db.execute(`do $$ begin raise 'no space left' using errcode = '${code}'; end $$`);
     try {
       await assert.rejects(fail('23505'));
       await db.check();
-      await assert.rejects(fail('53100'));
-      await assert.rejects(db.check(), /cannot write: no space left \(code 53100\)/);
-      const now = performance.now();
-      mock.method(performance, 'now', () => now + 30_000);
-      await db.check();
+      let clockMs = 0;
+      mock.method(performance, 'now', () => clockMs);
+      for (const code of ['53100', '58030', '25006']) {
+        const isNotWritable = (error: FailedStatement) => error.isNotWritable && error.isUnavailable;
+        await assert.rejects(fail(code), isNotWritable);
+        await assert.rejects(db.check(), new RegExp(`cannot write: no space left \\(code ${code}\\). Free space`));
+        clockMs += 4_900;
+        await assert.rejects(db.check());
+        clockMs += 100;
+        await db.check();
+      }
     } finally {
       mock.restoreAll();
       await db.close();

@@ -6,7 +6,7 @@ import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 
 /** Maximum number of rows per statement. Beyond a few hundred rows, the time of the statement grows linearly. */
 const MAX_BATCH_ROWS = 512;
-/** Backoff between attempts. After the last attempt, the responses of the batch fail with 500. */
+/** Backoff between attempts. After the last attempt, the responses of the batch fail. */
 const RETRY_DELAYS_MS = [50, 250, 1_000];
 
 const COLUMNS = `id, organization_id, key_id, request_id, endpoint, model, prompt_tokens, cached_tokens, completion_tokens,

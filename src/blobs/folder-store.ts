@@ -3,6 +3,7 @@ import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { explainRejectedWrite } from '../lib/store-unavailable.ts';
 import { syncFolder } from '../lib/sync-folder.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
 import { BlobNotFoundError, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
@@ -46,7 +47,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
       } catch (error) {
         await rm(temporary, { force: true });
         await rm(path, { force: true });
-        throw error;
+        throw explainRejectedWrite(`The folder of files ${folder}`, error);
       }
     },
     read: async (key, range, signal) => {

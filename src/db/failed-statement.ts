@@ -1,5 +1,6 @@
 import { PgPreparedQuery } from 'drizzle-orm/pg-core';
 import { describeError } from '../lib/operator-error.ts';
+import { FREE_SPACE } from '../lib/store-unavailable.ts';
 import { truncateText } from '../lib/truncate.ts';
 
 /** Characters of a statement in the error: enough to identify it. Long ones end with placeholders of rows. */
@@ -17,6 +18,9 @@ const UNAVAILABLE_CODE =
 /** Driver errors without a code: the connection broke, or none was free or accepted in time. */
 const UNAVAILABLE_MESSAGE =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+
+/** SQLSTATEs of a server that cannot write: disk full, I/O error, or a read-only standby. */
+export const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030', '25006']);
 
 /** Fields of a PostgreSQL error that are read. `detail` and `where` quote values. */
 interface Report {
@@ -37,7 +41,9 @@ export class FailedStatement extends Error {
   readonly constraint: string | null;
   readonly table: string | null;
   readonly column: string | null;
-  /** Whether the server was unreachable or went away before it responded. A retry of the statement may succeed. */
+  /** Whether the server is reachable, but cannot write. */
+  readonly isNotWritable: boolean;
+  /** Whether the server cannot write, was unreachable, or went away before it responded. A retry may succeed. */
   readonly isUnavailable: boolean;
 
   /** `error` is the error of the driver. */
@@ -47,12 +53,16 @@ export class FailedStatement extends Error {
     const known = Object.entries(facts).flatMap(([name, text]) => (text === null ? [] : [`${name} ${text}`]));
     const reason = QUOTES_VALUES.test(facts.code ?? '') ? 'a value or its form is not accepted' : describeError(error);
     const more = known.length === 0 ? '' : ` (${known.join(', ')})`;
-    super(`${reason}${more} in: ${truncateText(statement, MAX_STATEMENT_CHARACTERS)}`);
+    const isNotWritable = CANNOT_WRITE.has(facts.code ?? '');
+    const advice = isNotWritable ? `The database cannot write. ${FREE_SPACE} ` : '';
+    super(`${advice}${reason}${more} in: ${truncateText(statement, MAX_STATEMENT_CHARACTERS)}`);
     this.code = facts.code;
     this.constraint = facts.constraint;
     this.table = facts.table;
     this.column = facts.column;
-    this.isUnavailable = UNAVAILABLE_CODE.test(facts.code ?? '') || UNAVAILABLE_MESSAGE.test(describeError(error));
+    this.isNotWritable = isNotWritable;
+    this.isUnavailable =
+      isNotWritable || UNAVAILABLE_CODE.test(facts.code ?? '') || UNAVAILABLE_MESSAGE.test(describeError(error));
   }
 }
 

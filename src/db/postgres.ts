@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
@@ -8,6 +7,7 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import { AdvisoryLocks } from './advisory-locks.ts';
 import { awaitServer } from './await-server.ts';
+import { createCheck } from './check-server.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { Notifications } from './notifications.ts';
@@ -19,13 +19,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 /** Idle-in-transaction timeout: ends transactions of suspended processes, whose locks would block others. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
-/** SQLSTATEs of a server that cannot write: disk full, I/O error, or a read-only standby. */
-const CANNOT_WRITE = new Set(['53100', '58030', '25006']);
-/**
- * Time for which a server counts as not writable after a failed write. Only the next write can tell: a read, or a write
- * to WAL, may succeed while the tables have no space.
- */
-const WRITE_FAILURE_MS = 30_000;
 /** Advisory lock of migrations: any number that nothing else in the database uses. */
 const MIGRATION_LOCK = 7_155_021_842;
 
@@ -62,19 +55,9 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     if (!pool.ending) logger.warn({ reason: describeError(error) }, 'a database connection was lost');
   });
   keepValuesOutOfErrors();
-  const failure = rememberWriteFailure(pool);
-  const ping = () => pool.query('select 1');
-  const check = async (connect: () => Promise<unknown> = ping) => {
-    try {
-      await connect();
-    } catch (error) {
-      throw new OperatorError(`${name} does not answer: ${describeError(error)}`);
-    }
-    const reason = failure.recent();
-    if (reason !== null) throw new OperatorError(`${name} cannot write: ${reason}`);
-  };
+  const check = createCheck(pool, name);
   try {
-    await check(() => awaitServer(ping, name, logger));
+    await check(() => awaitServer(() => pool.query('select 1'), name, logger));
   } catch (error) {
     await pool.end();
     throw error;
@@ -101,26 +84,6 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     close: closeOnce(async () => {
       await Promise.all([pool.end(), notifications.close(), locks.close()]);
     }),
-  };
-}
-
-/** Listens to error messages at the protocol level, where the driver has one event for errors of all statements. */
-interface ErrorMessage {
-  code?: string;
-  message?: string;
-}
-
-/** Records when the server last reported that it cannot write. */
-function rememberWriteFailure(pool: Pool): { recent(): string | null } {
-  let last: { atMs: number; reason: string } | null = null;
-  pool.on('connect', (client) => {
-    const { connection } = client as unknown as { connection: EventEmitter };
-    connection.on('errorMessage', ({ code = '', message = '' }: ErrorMessage) => {
-      if (CANNOT_WRITE.has(code)) last = { atMs: performance.now(), reason: `${message} (code ${code})` };
-    });
-  });
-  return {
-    recent: () => (last !== null && performance.now() - last.atMs < WRITE_FAILURE_MS ? last.reason : null),
   };
 }
 

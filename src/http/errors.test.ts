@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { sendForm, splitForm } from '../../test/forms.ts';
 import { assertError, useApi } from '../../test/harness.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
+import { explainRejectedWrite } from '../lib/store-unavailable.ts';
 
 /** Sends raw bytes and returns everything received until the server closes the connection. */
 function exchange(url: string, bytes: string): Promise<string> {
@@ -28,6 +29,15 @@ function statusAndCode(raw: string): [number, string] {
   return [Number(raw.split(' ')[1]), JSON.parse(body).error.code];
 }
 
+const withCode = (code: string) => Object.assign(new Error('no space left in /secret/folder'), { code });
+/** Errors of writes to the database, to files and to the index that a disk rejects. */
+const REJECTED_WRITES = [
+  ...['53100', '58030', '25006'].map((code) => new FailedStatement('insert', withCode(code))),
+  ...['ENOSPC', 'EROFS', 'EDQUOT', 'Unknown system error -122', 'Unknown system error -69'].map((code) =>
+    explainRejectedWrite('The folder', withCode(code)),
+  ),
+];
+
 describe('errors of Fastify and Node', () => {
   const api = useApi({
     config: { bodyLimitBytes: 2048 },
@@ -35,6 +45,11 @@ describe('errors of Fastify and Node', () => {
       app.get('/v1/disconnected', { schema: { response: { 200: Type.Object({}) } } }, async () => {
         throw new FailedStatement('select 1', Object.assign(new Error('connect ENOENT'), { code: 'ENOENT' }));
       });
+      for (const [at, error] of REJECTED_WRITES.entries()) {
+        app.get(`/v1/rejected-write-${at}`, { schema: { response: { 200: Type.Object({}) } } }, async () => {
+          throw error;
+        });
+      }
       app.get('/v1/broken', { schema: { response: { 200: Type.Object({}) } } }, async () => {
         throw new Error('the operator should know: hunter2');
       });
@@ -47,6 +62,16 @@ describe('errors of Fastify and Node', () => {
     assertError(answer, 503, 'engine_unavailable');
     assert.equal(answer.headers.get('retry-after'), '1');
     assert.doesNotMatch(answer.text, /ENOENT/);
+  });
+
+  it('503 with Retry-After and a reason while a disk rejects writes', async () => {
+    for (const at of REJECTED_WRITES.keys()) {
+      const answer = await api.send('GET', `/v1/rejected-write-${at}`);
+      assertError(answer, 503, 'engine_unavailable');
+      assert.equal(answer.headers.get('retry-after'), '5');
+      assert.match(answer.json.error.message, /disk is full or not writable/);
+      assert.doesNotMatch(answer.text, /secret/);
+    }
   });
 
   it('404 unknown_url for an unknown path, with or without a key', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { OperatorError } from './operator-error.ts';
+import { describeError, OperatorError } from './operator-error.ts';
 
 /** Delays between attempts while a store does not respond. The last one repeats. */
 const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
@@ -12,6 +12,25 @@ export class StoreUnavailableError extends OperatorError {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
   }
+}
+
+/** Next step of the operator when a store or the database rejects writes. */
+export const FREE_SPACE = 'Free space on its disk, or make it writable; writing then resumes by itself.';
+
+/** A store can be read, but rejects writes: its disk or quota is full, or read-only. `store` begins the sentence. */
+export class StoreNotWritableError extends StoreUnavailableError {
+  constructor(store: string, reason: string, cause: unknown) {
+    super(`${store} cannot be written: ${reason}. ${FREE_SPACE}`, cause);
+  }
+}
+
+/** System errors of writes that a disk rejects: full, read-only, or over a quota, which Node does not name (Linux 122, macOS 69). */
+const REJECTED_WRITE = /^(ENOSPC|EROFS|EDQUOT|Unknown system error -(122|69))$/;
+
+/** Converts the error of a write to a file to a `StoreNotWritableError` if the disk rejects it; returns other errors. `store` begins the sentence. */
+export function explainRejectedWrite(store: string, error: unknown): unknown {
+  const { code = '' } = Object(error) as NodeJS.ErrnoException;
+  return REJECTED_WRITE.test(code) ? new StoreNotWritableError(store, describeError(error), error) : error;
 }
 
 /** Options of `retryThroughOutage`. */

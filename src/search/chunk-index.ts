@@ -315,7 +315,13 @@ export class ChunkIndex {
 
   async #openOrCreate(baseId: string): Promise<Table> {
     if (await this.#exists(baseId)) return this.#connection.openTable(baseId);
-    return this.#connection.createEmptyTable(baseId, BASE_SCHEMA);
+    try {
+      return await this.#connection.createEmptyTable(baseId, BASE_SCHEMA);
+    } catch (error) {
+      // A full disk leaves a table without a version, which cannot be opened. In a shared store, it may be the table of another process.
+      if (this.#folder !== null) await this.#connection.dropTable(baseId).catch(() => {});
+      throw error;
+    }
   }
 
   async #exists(baseId: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { MAX_UPLOAD_BYTES } from '../../files/schema.ts';
+import { explainRejectedWrite } from '../../lib/store-unavailable.ts';
 import { tooLarge } from './limits.ts';
 
 /** Files up to this size stay in memory; larger ones go to a temporary file. */
@@ -40,7 +41,9 @@ export async function spool(
     if (next.done === true) return { content: Buffer.concat(head), bytes, remove: async () => {} };
     head.push(next.value);
   }
-  const directory = await mkdtemp(join(folder, 'quire-extract-'));
+  const directory = await mkdtemp(join(folder, 'quire-extract-')).catch((error: unknown) => {
+    throw explainRejectedWrite(`The temporary folder ${folder}`, error);
+  });
   const remove = () => rm(directory, { recursive: true, force: true });
   const path = join(directory, 'content');
   try {
@@ -52,7 +55,7 @@ export async function spool(
   } catch (error) {
     await limited.return();
     await remove();
-    throw signal.aborted ? signal.reason : error;
+    throw signal.aborted ? signal.reason : explainRejectedWrite(`The temporary folder ${folder}`, error);
   }
   return { content: { path }, bytes, remove };
 }
