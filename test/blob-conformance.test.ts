@@ -10,8 +10,8 @@ import { BlobNotFoundError, type BlobStore, newBlobKey } from '../src/blobs/blob
 import { openFolderStore } from '../src/blobs/folder-store.ts';
 import { openS3Store } from '../src/blobs/s3-store.ts';
 import { parseS3Url } from '../src/blobs/s3-url.ts';
+import { until } from './deadline.ts';
 import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
-import { until } from './spawned-service.ts';
 
 /** Larger than two S3 parts, and not a multiple of a part. */
 const LARGE_BYTES = 20_000_003;

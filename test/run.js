@@ -2,6 +2,7 @@
  * Runs the tests on a PostgreSQL server that this script starts. Arguments without dashes are files to run instead of a suite's own.
  *
  * - no flag: the fast suite, `npm test`
+ * - `--slow`: files named `*.slow.test.ts`: models on llama.cpp, outages, starts of processes
  * - `--crash`: kill and restart rounds
  * - `--browser`: the console in Chromium; skips without one
  * - `--attack`: hostile clients and documents, loopback only; `--short` reduces rounds and sizes to what CI affords
@@ -18,7 +19,9 @@ const TEST_TIMEOUT_MS = 300_000;
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const SLOW = '.slow.test.ts';
 const SUITES = {
+  '--slow': [`src/**/*${SLOW}`, `test/**/*${SLOW}`],
   '--crash': ['test/crash/*.test.ts'],
   '--attack': ['test/attack/*.test.ts'],
   '--browser': ['test/browser/*.test.ts'],
@@ -32,8 +35,15 @@ const FAST_SUITE = [
   'bench/**/*.test.ts',
   'tools/**/*.test.ts',
 ];
-const patterns = flags.map((flag) => SUITES[flag]).find((suite) => suite !== undefined) ?? FAST_SUITE;
-const files = named.length > 0 ? named : globSync(patterns).sort();
+const suite = flags.map((flag) => SUITES[flag]).find((patterns) => patterns !== undefined);
+const isFast = suite === undefined && named.length === 0;
+const files = isFast
+  ? globSync(FAST_SUITE)
+      .filter((file) => !file.endsWith(SLOW))
+      .sort()
+  : named.length > 0
+    ? named
+    : globSync(suite).sort();
 
 if (files.length === 0) {
   console.error('No test file matches.');
@@ -42,7 +52,7 @@ if (files.length === 0) {
 
 const { prepare } = await import('./prepare.ts');
 const prepared = await prepare();
-const shared = named.length > 0 || flags.length > 0 ? null : shareProcesses(files);
+const shared = isFast ? shareProcesses(files) : null;
 // As the service does it: most of a short test file is its imports.
 const quickImports = new URL('../src/quick-imports.js', import.meta.url).href;
 const child = spawn(
@@ -53,6 +63,9 @@ const child = spawn(
     `--test-concurrency=${flags.includes('--attack') ? 1 : 2}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${new URL('./slowest-files.js', import.meta.url).href}`,
+    '--test-reporter-destination=stdout',
     `--import=${quickImports}`,
     ...(shared?.files ?? files),
   ],
@@ -65,4 +78,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(
 const code = await new Promise((resolve) => child.once('exit', resolve));
 await prepared.close();
 shared?.close();
+if (isFast) {
+  console.log(
+    '\nCI also runs test:slow (models on llama.cpp, outages, starts), test:crash, test:attack, test:browser, test:clients.',
+  );
+}
 process.exit(code ?? 1);

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql as fragment } from 'drizzle-orm';
 import { openTestDatabase } from '../../test/database.ts';
-import { withDeadline } from '../../test/deadline.ts';
-import { until } from '../../test/spawned-service.ts';
+import { until, withDeadline } from '../../test/deadline.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import type { Database } from './db.ts';
 

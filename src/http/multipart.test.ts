@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { getActiveResourcesInfo } from 'node:process';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
@@ -121,7 +122,9 @@ describe('readForm', () => {
     assert.equal(request.readableEnded, true);
   });
 
-  it('throws the reason of the signal, even while the source is stalled', async () => {
+  it('throws the reason of the signal, even while the source is stalled, and leaves no timer', async () => {
+    const countTimers = () => getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+    const timers = countTimers();
     const head = encodeForm([file('x')]).subarray(0, 120);
     for (const first of [head, Buffer.alloc(0)]) {
       const silent = async function* () {
@@ -134,6 +137,7 @@ describe('readForm', () => {
       const reading = readForm(request, RULES, controller.signal, ({ content }) => buffer(content));
       setImmediate(() => controller.abort(new Error('gone')));
       await assert.rejects(reading, /gone/);
+      assert.ok(countTimers() <= timers);
     }
   });
 

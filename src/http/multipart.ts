@@ -106,6 +106,7 @@ class FormReader {
   #stream: BusboyFileStream | null = null;
   #failure: unknown = null;
   #isSettled = false;
+  #idleTimer: NodeJS.Timeout | undefined;
   /** Resumes a read that waits for the parser's backpressure. */
   #resumePump = () => {};
 
@@ -183,32 +184,32 @@ class FormReader {
 
   async #pump(): Promise<void> {
     let received = 0;
-    let idle = this.#startIdleTimer();
+    this.#startIdleTimer();
     try {
       // By default the iterator destroys the request and with it the connection of the response.
       for await (const chunk of this.#source.iterator({ destroyOnReturn: false })) {
         // A blob store that is slow to take the bytes is not the client's fault.
-        clearTimeout(idle);
+        clearTimeout(this.#idleTimer);
         received += chunk.length;
         if (received - (this.#stream?.bytesRead ?? 0) > MAX_OVERHEAD_BYTES + chunk.length) {
           throw requestTooLarge(MAX_OVERHEAD_BYTES, 'The form without its file');
         }
         await this.#feed(chunk);
         if (this.#isSettled) return;
-        idle = this.#startIdleTimer();
+        this.#startIdleTimer();
       }
       this.#parser.end();
     } catch (error) {
       this.#fail(error instanceof ApiError ? error : new ClientDisconnected());
     } finally {
-      clearTimeout(idle);
+      clearTimeout(this.#idleTimer);
       // Discards the remaining bytes, so that the connection can be reused. Deferred: the iterator detaches asynchronously.
       setImmediate(() => this.#source.resume());
     }
   }
 
-  #startIdleTimer(): NodeJS.Timeout {
-    return setTimeout(() => this.#fail(requestTimeout()), this.#rules.idleTimeoutMs ?? IDLE_TIMEOUT_MS);
+  #startIdleTimer(): void {
+    this.#idleTimer = setTimeout(() => this.#fail(requestTimeout()), this.#rules.idleTimeoutMs ?? IDLE_TIMEOUT_MS);
   }
 
   #feed(chunk: Buffer): Promise<void> {
@@ -231,6 +232,8 @@ class FormReader {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#failure = error;
+    // The source may never send another byte.
+    clearTimeout(this.#idleTimer);
     this.#file.reject(error);
     this.#end.reject(error);
     this.#stream?.destroy();

@@ -3,7 +3,7 @@ import { type Checker, lineAt, type Violation } from './source.ts';
 /** Names that describe no content and attract unrelated code. */
 const VAGUE_NAMES: ReadonlySet<string> = new Set(['util', 'helper', 'common', 'shared', 'manager', 'service', 'base']);
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
-const SUFFIX = /(\.test|\.config|\.d)?\.[jt]sx?$/;
+const SUFFIX = /((\.slow)?\.test|\.config|\.d)?\.[jt]sx?$/;
 const UNFINISHED = /\b(TODO|FIXME|XXX)\b/;
 
 /** Requires kebab-case names without the words of `VAGUE_NAMES`. */

@@ -35,40 +35,53 @@ export interface Backends {
   openai(options?: ClientOptions): OpenAI;
 }
 
-/** Starts the servers and the service before the tests of a file, and stops them afterwards. */
+let started: Promise<Pick<Backends, 'service' | 'baseURL' | 'upstream' | 'scripted'>> | undefined;
+let handler: Handler;
+let count = 0;
+
+// Hook of the first importer: of the process where several test files share it (`share-processes.js`), or else of the test file.
+after(async () => {
+  if (started === undefined) return;
+  const { service, upstream, scripted } = await started;
+  await service.kill();
+  await upstream.close();
+  await scripted.close();
+  assert.doesNotMatch(service.stderr(), /model process ended/, 'what a client asked broke the local engine');
+});
+
+/** Lends a test file the servers and the service of its process. The first one starts them. */
 export function useBackends(): Backends {
   const backends = {} as Backends;
-  let handler: Handler = (_request, response) => sendJson(response, 500, {});
-  let count = 0;
+  const play = (next: Handler) => {
+    handler = next;
+    count = 0;
+  };
   before(async () => {
-    const upstream = await startModelServer();
-    const scripted = await startServer((request, response) => handler(request, response, count++));
-    Object.assign(backends, { upstream, scripted });
-    const service = await startService({
-      env: { QUIRE_UPSTREAM_URL: upstream.baseUrl },
-      config: [
-        'models:',
-        `  ${MODELS.bundled}: {engine: bundled}`,
-        `  ${MODELS.scripted}: {base_urls: ['${scripted.baseUrl}']}`,
-      ].join('\n'),
-    });
-    Object.assign(backends, { service, baseURL: `${service.url}/v1` });
-  });
-  after(async () => {
-    await backends.service?.kill();
-    await backends.upstream?.close();
-    await backends.scripted?.close();
-    const log = backends.service?.stderr() ?? '';
-    assert.doesNotMatch(log, /model process ended/, 'what a client asked broke the local engine');
+    play((_request, response) => sendJson(response, 500, {}));
+    started ??= startBackends();
+    Object.assign(backends, await started);
+    backends.upstream.requests.length = 0;
+    backends.scripted.requests.length = 0;
   });
   return Object.assign(backends, {
-    play: (next: Handler) => {
-      handler = next;
-      count = 0;
-    },
+    play,
     openai: (options: ClientOptions = {}) =>
       new OpenAI({ baseURL: backends.baseURL, apiKey: backends.service.key, maxRetries: 0, ...options }),
   });
+}
+
+async function startBackends() {
+  const upstream = await startModelServer();
+  const scripted = await startServer((request, response) => handler(request, response, count++));
+  const service = await startService({
+    env: { QUIRE_UPSTREAM_URL: upstream.baseUrl },
+    config: [
+      'models:',
+      `  ${MODELS.bundled}: {engine: bundled}`,
+      `  ${MODELS.scripted}: {base_urls: ['${scripted.baseUrl}']}`,
+    ].join('\n'),
+  });
+  return { upstream, scripted, service, baseURL: `${service.url}/v1` };
 }
 
 /** Fields of a chat request that the scripts read. */

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import OpenAI from 'openai';
 import { type Handler, sendJson, startServer } from '../fixtures/upstream-server.ts';
-import { newDataDir, startService, useEmbeddedDatabases } from '../spawned-service.ts';
+import { startService } from '../spawned-service.ts';
 import { useBackends } from './backends.ts';
-
-useEmbeddedDatabases();
 
 const backends = useBackends();
 
@@ -89,8 +87,7 @@ describe('openai: moderations on a server, and under an alias', () => {
   });
 
   it('the bundled model is ready at the start and stops with the service', async () => {
-    // Includes the costs of the first start.
-    const service = await startService({ dataDir: newDataDir() });
+    const service = await startService();
     try {
       const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
       const { parameters, ...backend } = await modelBackend(client);

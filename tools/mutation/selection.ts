@@ -40,7 +40,7 @@ export function changedFiles(root: string, since: string): string[] {
   return [...new Set(`${tracked}\n${untracked}`.split('\n'))].filter(isMutable).sort();
 }
 
-/** Lists the test files of the fast suite that execute code of the service. */
+/** Lists the test files of the fast and the slow suite that execute code of the service. */
 export function testFiles(root: string): string[] {
   return globSync(TEST_PATTERNS, { cwd: root })
     .filter((path) => !NO_TESTS_OF_CODE.has(path))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../../test/deadline.ts';
 import { respondWithBody, scripted } from '../../../test/fixtures/scripted-upstream.ts';
-import { until } from '../../../test/spawned-service.ts';
 import type { ChatPrompt } from '../engine.ts';
 
 const never = new AbortController().signal;

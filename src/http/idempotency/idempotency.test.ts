@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
+import { until } from '../../../test/deadline.ts';
 import { assertError, useApi } from '../../../test/harness.ts';
-import { until } from '../../../test/spawned-service.ts';
 import { invalidValue } from '../../errors.ts';
 import { KEY_LIFETIME_MS, pruneIdempotencyKeys } from './idempotency.ts';
 import { claimKey, releaseKey, renewKey, storeResponse } from './store.ts';

@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { until } from '../../../../test/deadline.ts';
 import { embeddingConformance, embeddingRequest } from '../../../../test/embedding-conformance.ts';
 import { checkFairTurns } from '../../../../test/fair-queue.ts';
 import type { TensorType } from '../../../../test/fixtures/architectures/tensor-bytes.ts';
@@ -10,7 +11,6 @@ import {
   type ArchitectureName,
   writeArchitecture,
 } from '../../../../test/fixtures/architectures/write-architecture.ts';
-import { until } from '../../../../test/spawned-service.ts';
 import { ApiError } from '../../../errors.ts';
 import { createLogger } from '../../../lib/logger.ts';
 import type { EmbeddingPurpose } from '../../embedding-engine.ts';

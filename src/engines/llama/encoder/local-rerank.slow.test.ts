@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { until } from '../../../../test/deadline.ts';
 import { checkFairQueue, checkFairTurns, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import {
   type ArchitectureName,
   writeArchitecture,
 } from '../../../../test/fixtures/architectures/write-architecture.ts';
 import { rerankConformance } from '../../../../test/rerank-conformance.ts';
-import { until } from '../../../../test/spawned-service.ts';
 import { ApiError } from '../../../errors.ts';
 import { createLogger } from '../../../lib/logger.ts';
 import { type LocalRerank, startLocalRerank } from './local-rerank.ts';
