@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CLIENT_DEFAULTS, CONFIG_FILE } from './config-defaults.ts';
+import { readVariable } from './lib/secret-file.ts';
 
 /** Settings of the commands that use a running service. */
 export interface ClientConfig {
@@ -8,7 +9,7 @@ export interface ClientConfig {
   url: string | null;
   /** `QUIRE_PUBLIC_URL`. */
   publicUrl: string | null;
-  /** `QUIRE_API_KEY`. */
+  /** `QUIRE_API_KEY`, or the content of the file `QUIRE_API_KEY_FILE`. */
   apiKey: string | null;
   dataDir: string;
   host: string;
@@ -23,7 +24,7 @@ export async function loadClientConfig(
   environment: Record<string, string | undefined> = process.env,
 ): Promise<ClientConfig> {
   const url = environment['QUIRE_URL'] || null;
-  const apiKey = environment['QUIRE_API_KEY'] || null;
+  const apiKey = readVariable(environment, 'QUIRE_API_KEY') || null;
   const port = environment['QUIRE_PORT'] || String(CLIENT_DEFAULTS.port);
   const hasFile = environment['QUIRE_CONFIG'] !== undefined || existsSync(resolve(CONFIG_FILE));
   if (hasFile || !/^\d{1,4}$|^[1-5]\d{4}$/.test(port)) {

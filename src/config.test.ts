@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { loadClientConfig } from './client-config.ts';
 import { loadConfig } from './config.ts';
+import { SETTINGS, type Setting } from './config-settings.ts';
 import { OperatorError } from './lib/operator-error.ts';
 
 describe('loadConfig', () => {
@@ -37,6 +39,78 @@ describe('loadConfig', () => {
   it('the environment overrides the file, the file overrides the default, and empty variables are unset', () => {
     const config = withFile('port: 9000\nhost: 0.0.0.0\nlog_level: warn\n', { QUIRE_PORT: '9001', QUIRE_HOST: '' });
     assert.deepEqual([config.port, config.host, config.logLevel], [9001, '0.0.0.0', 'warn']);
+  });
+
+  describe('secrets in files', () => {
+    const secrets = Object.entries<Setting>(SETTINGS).filter(([, { secret }]) => secret === true);
+    const inFile = (content: string) => {
+      const path = join(folder, 'a "secret" file');
+      writeFileSync(path, content);
+      return path;
+    };
+    const SECRET = 'quire-sk-a secret of 32 characters: "=#$';
+
+    it('every secret setting can be in a file, without the line breaks at its end', () => {
+      assert.ok(secrets.length >= 6);
+      for (const [name, { env }] of secrets) {
+        const forms: Record<string, string> = {
+          databaseUrl: `postgres://a:${SECRET}@b/c`,
+          bootstrapApiKey: 'quire-sk-0123456789abcdef',
+        };
+        const secret = forms[name] ?? SECRET;
+        for (const end of ['', '\n', '\r\n', '\n\n']) {
+          const config = loadConfig({ [`${env}_FILE`]: inFile(secret + end), [env]: '' });
+          const value = (config as unknown as Record<string, unknown>)[name];
+          assert.equal(value, secret, env);
+          assert.deepEqual(config.sources[name], { origin: 'environment', line: null, value: secret });
+          assert.deepEqual(config.unknownVariables, []);
+        }
+      }
+    });
+
+    it('reject two values, and files that are empty or cannot be read, without showing a secret', () => {
+      for (const [, { env }] of secrets) {
+        const from = `${env}_FILE`;
+        const both = { [from]: inFile(SECRET), [env]: SECRET };
+        assertRejected(() => loadConfig(both), new RegExp(`^${env} and ${from} are both set`));
+        for (const content of ['', '\n\r\n'])
+          assertRejected(() => loadConfig({ [from]: inFile(content) }), new RegExp(`^${from}: the file .* is empty`));
+        for (const path of [join(folder, 'absent'), folder])
+          assertRejected(() => loadConfig({ [from]: path }), new RegExp(`^${from}: the file .* cannot be read: `));
+      }
+      const short = { QUIRE_SECRETS_KEY_FILE: inFile('tooshort') };
+      assert.throws(
+        () => loadConfig(short),
+        (error) => error instanceof OperatorError && !/tooshort/.test(error.message),
+      );
+    });
+
+    it('an empty variable of a file is unset, and one of another setting is unknown', () => {
+      assert.equal(loadConfig({ QUIRE_HUB_TOKEN_FILE: '', QUIRE_HUB_TOKEN: 'a' }).hubToken, 'a');
+      assert.deepEqual(loadConfig({ QUIRE_PORT_FILE: inFile('1') }).unknownVariables, ['QUIRE_PORT_FILE']);
+      assert.equal(loadConfig({ QUIRE_PORT_FILE: inFile('1') }).port, 8080);
+    });
+
+    it('references of the configuration file are read from files too', () => {
+      const text = 'models:\n  general-8b: {base_urls: http://a/v1, api_key: "${VLLM_KEY}"}\n';
+      const read = (environment: Record<string, string>) => withFile(text, environment).models['general-8b']?.api_key;
+      assert.equal(read({ VLLM_KEY_FILE: inFile(`${SECRET}\n`) }), SECRET);
+      assert.equal(read({ VLLM_KEY: 'a' }), 'a');
+      assertRejected(
+        () => read({ VLLM_KEY: 'a', VLLM_KEY_FILE: inFile('b') }),
+        /^VLLM_KEY and VLLM_KEY_FILE are both set/,
+      );
+      assertRejected(() => read({}), /refers to \$\{VLLM_KEY\}, which is not set/);
+    });
+
+    it('the key of client commands too', async () => {
+      const read = async (environment: Record<string, string>) => (await loadClientConfig(environment)).apiKey;
+      assert.equal(await read({ QUIRE_API_KEY_FILE: inFile(`${SECRET}\n`) }), SECRET);
+      assert.equal(await read({ QUIRE_API_KEY: 'a', QUIRE_API_KEY_FILE: '' }), 'a');
+      assert.equal(await read({}), null);
+      await assert.rejects(read({ QUIRE_API_KEY: 'a', QUIRE_API_KEY_FILE: inFile('b') }), /are both set/);
+      assert.deepEqual(loadConfig({ QUIRE_API_KEY_FILE: 'x' }).unknownVariables, []);
+    });
   });
 
   it('knows the source of every setting, with the line of the file', () => {

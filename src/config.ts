@@ -9,6 +9,7 @@ import type { RateLimits, UserRole } from './lib/caller.ts';
 import type { LogFormat, LogLevel } from './lib/logger.ts';
 import { type MemoryLimit, readMemoryLimit } from './lib/memory-limit.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
+import { fileVariable, readVariable } from './lib/secret-file.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
 
 /** Where the value of a setting comes from. `value` is not parsed, and may be a secret. */
@@ -95,7 +96,7 @@ export interface Config {
 }
 
 /** Variables of the client commands, and the path of the configuration file. */
-const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY']);
+const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY', fileVariable('QUIRE_API_KEY')]);
 const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
 
 /**
@@ -105,7 +106,7 @@ export function loadConfig(
   variables: Record<string, string | undefined> = process.env,
   flags: Record<string, string | undefined> = {},
 ): Config {
-  const environment = { ...variables, ...flags };
+  const environment = { ...variables, ...readSecretFiles(variables), ...flags };
   const file = readConfigFile(environment);
   const settings = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
     const source = findSource(setting, { environment, flags, file });
@@ -175,8 +176,16 @@ function readOtlp(environment: Record<string, string | undefined>): Config['otlp
   };
 }
 
+/** The secret settings that are in files. */
+function readSecretFiles(variables: Record<string, string | undefined>): Record<string, string | undefined> {
+  const secrets = Object.values<Setting>(SETTINGS).filter(({ secret }) => secret === true);
+  return Object.fromEntries(secrets.map(({ env }) => [env, readVariable(variables, env)]));
+}
+
 function isKnownVariable(name: string): boolean {
-  const isSetting = Object.values<Setting>(SETTINGS).some((setting) => setting.env === name);
+  const isSetting = Object.values<Setting>(SETTINGS).some(
+    ({ env, secret }) => env === name || (secret === true && fileVariable(env) === name),
+  );
   return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
 }
 
@@ -222,11 +231,11 @@ function readAliases(parsed: { toJS(): unknown }, path: string): unknown {
   }
 }
 
-/** Replaces `${NAME}` by environment variables, so that files under version control need no secrets. */
+/** Replaces `${NAME}` by environment variables or the files that they name, so that files under version control need no secrets. */
 function expandVariables(value: unknown, environment: Record<string, string | undefined>, path: string): unknown {
   if (typeof value === 'string') {
     return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-      const replacement = environment[name];
+      const replacement = readVariable(environment, name);
       if (replacement === undefined)
         throw new OperatorError(`${path} refers to \${${name}}, which is not set in the environment.`);
       return replacement;

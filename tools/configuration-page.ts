@@ -1,4 +1,5 @@
 import { ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from '../src/config-settings.ts';
+import { fileVariable } from '../src/lib/secret-file.ts';
 
 /** Keywords of a JSON schema that describe accepted values. */
 interface Form {
@@ -38,7 +39,7 @@ models:
 const VARIABLE_HEADS = ['Variable', 'Default', 'Description'];
 const CLIENT_VARIABLES = [
   ['`QUIRE_URL`', '`http://127.0.0.1:8080`', 'Base URL of the service, with or without `/v1`.'],
-  ['`QUIRE_API_KEY`', '-', 'API key of the requests.'],
+  ['`QUIRE_API_KEY`', '-', 'API key of the requests. Or `QUIRE_API_KEY_FILE`, the path of a file that holds it.'],
 ];
 
 /** Renders `docs/configuration.md` from the declarations of the settings. */
@@ -69,6 +70,14 @@ ${table(['Variable', 'In the file', 'Accepts', 'Default', 'Description'], Object
 Lists are comma-separated in the environment, and may be sequences in the file. Values of settings marked _secret_ do not
 appear in error messages. \`QUIRE_BOOTSTRAP_API_KEY\` is accepted only in the environment.
 
+### Secrets in files
+
+Each setting marked _secret_ can be in a file, as container platforms mount secrets: \`NAME_FILE\` is the path of a file with the value of
+\`NAME\`. Line breaks at its end are left out. When both are set, or the file is empty or cannot be read, the start stops with a message that
+names the variable. The files are read at the start.
+
+${table(['Variable', 'Value of'], secretFileRows())}
+
 ${table(VARIABLE_HEADS, [['`QUIRE_CONFIG`', '`./quire.yaml`', 'Path of the configuration file. When it is set, the file must exist.']])}
 `;
 }
@@ -80,8 +89,8 @@ function fileSection(): string {
 \`\`\`yaml
 ${EXAMPLE}\`\`\`
 
-\`\${NAME}\` in a text of the file is replaced by the environment variable, so that a file under version control needs no secrets.
-An unset variable stops the start.
+\`\${NAME}\` in a text of the file is replaced by the environment variable, or by the content of the file that \`NAME_FILE\` names, so that a
+file under version control needs no secrets. An unset variable stops the start.
 
 ### \`models:\`
 
@@ -124,6 +133,11 @@ function settingRow({ env, file, schema, default: fallback, list, secret, descri
     fallback === null ? '-' : code(String(fallback)),
     `${description}${secret ? ' _Secret._' : ''}`,
   ];
+}
+
+function secretFileRows(): string[][] {
+  const secrets = Object.values<Setting>(SETTINGS).filter(({ secret }) => secret === true);
+  return secrets.map(({ env }) => [code(fileVariable(env)), code(env)]);
 }
 
 function bindingRow([key, form]: [string, Form]): string[] {
