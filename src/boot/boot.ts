@@ -23,6 +23,7 @@ import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { SharedModelFiles } from '../models/bindings/shared-model-files.ts';
 import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
+import { registerIndexMetrics } from '../search/metrics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { VERSION } from '../version.ts';
@@ -79,6 +80,7 @@ export async function boot(
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
+  registerIndexMetrics(metrics, chunks);
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, models, logger }, lifecycle);
   const limiter = await openLimiter({ db, config, models, metrics, logger }, lifecycle);

@@ -226,6 +226,37 @@ describe('ChunkIndex', () => {
     await rm(other, { recursive: true });
   });
 
+  it('caches index data and metadata within the given sizes, and sees every write', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'quire-index-'));
+    const small = await ChunkIndex.open(folder, { caches: { indexMb: 1, metadataMb: 1 } });
+    const sizes = [small.caches];
+    const countHits = async (base: string, text: string) => (await small.search(base, { ...anything, text })).length;
+    const writeAndSearch = async (base: string) => {
+      for (let round = 0; round < 12; round += 1) {
+        const chunks = Array.from({ length: 60 }, (_, i) =>
+          chunk({ id: `c${i}`, document: 'doc_a', text: `stone${round}x${i} naïve 石 😀` }),
+        );
+        await small.replace(base, ['doc_a'], { chunks, isNew: false });
+        await small.maintain(base);
+        const late = chunk({ id: 'late', document: 'doc_b', text: `late${round}` });
+        const write = small.replace(base, ['doc_b'], { chunks: [late], isNew: false });
+        // Searches open the table again while a write is pending.
+        for (let i = 0; i < 3; i += 1) assert.equal(await countHits(base, `stone${round}x7`), 1);
+        await write;
+        assert.equal(await countHits(base, `late${round}`), 1);
+        sizes.push(small.caches);
+      }
+    };
+    await Promise.all(['kb_0', 'kb_1', 'kb_2'].map(writeAndSearch));
+    const entries = sizes.map((size) => size.entries);
+    const renewals = entries.filter((count, i) => count < (entries[i - 1] ?? 0) / 2);
+    assert.ok(renewals.length > 0, `never renewed: ${entries}`);
+    assert.ok(Math.max(...entries) < 1_024, `${entries}`);
+    assert.ok(Math.max(...sizes.map(({ bytes }) => bytes)) <= 2 * 1_048_576);
+    await small.close();
+    await rm(folder, { recursive: true });
+  });
+
   it('serializes concurrent writes', async () => {
     const base = newBase();
     await Promise.all(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
+import type { Table } from '@lancedb/lancedb';
 import { FairSemaphore } from '../lib/fair-semaphore.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
@@ -18,6 +18,7 @@ import {
   tableFacts,
 } from './chunk-table.ts';
 import { columnIn } from './filter.ts';
+import { type IndexCaches, IndexConnection } from './index-connection.ts';
 import { callIndex } from './index-outage.ts';
 import { FLAT_ROWS, type MaintenanceStep, planMaintenance, type TableState } from './maintenance.ts';
 import { scanTable } from './scan-table.ts';
@@ -27,19 +28,6 @@ import { tokenizeQuery } from './terms.ts';
 
 /** Age after which old versions of a table are removed: no search reads them any more. */
 const VERSION_RETENTION_MS = 60_000;
-/** Sizes of LanceDB's caches, whose own defaults are 6 GiB and 1 GiB. */
-export interface IndexCaches {
-  /** Index data. The indexes of 200,000 chunks take 128 MB. */
-  indexMb: number;
-  /** File and fragment metadata. */
-  metadataMb: number;
-}
-
-const DEFAULT_CACHES: IndexCaches = { indexMb: 512, metadataMb: 128 };
-const BYTES_PER_MB = 1_048_576n;
-/** Maximum time until writes of other processes become visible in a shared store. */
-const SHARED_CONSISTENCY_SECONDS = 1;
-
 /** Maximum open tables (LRU). Opening one takes a few milliseconds. */
 const MAX_OPEN_TABLES = 256;
 
@@ -70,7 +58,9 @@ export interface IndexOptions {
  * database. Writes to one table are serialized; searches never wait for writes. Organizations share the searches that run at a time.
  */
 export class ChunkIndex {
-  readonly #connection: Connection;
+  #connection: IndexConnection;
+  readonly #connect: () => Promise<IndexConnection>;
+  #isRenewing = false;
   readonly #url: string;
   /** Null for a shared store. */
   readonly #folder: string | null;
@@ -86,46 +76,47 @@ export class ChunkIndex {
   /** Rows deleted since the last build of the keyword index, by this process. */
   readonly #deleted = new Map<string, number>();
 
-  private constructor(connection: Connection, url: string, lock: Lock | null) {
+  private constructor(
+    connection: IndexConnection,
+    connectAgain: () => Promise<IndexConnection>,
+    { url, lock }: { url: string; lock: Lock | null },
+  ) {
     this.#connection = connection;
+    this.#connect = connectAgain;
     this.#url = url;
     this.#folder = url.includes('://') ? null : url;
     this.#lock = lock;
   }
 
   /** Opens the index at a folder, which no other process may have open, or at an `s3://` URL. */
-  static async open(
-    url: string,
-    { storage = {}, caches = DEFAULT_CACHES, lock }: IndexOptions = {},
-  ): Promise<ChunkIndex> {
-    const isShared = url.includes('://');
-    const options = {
-      storageOptions: storage,
-      ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
-    };
-    const session = new Session(BigInt(caches.indexMb) * BYTES_PER_MB, BigInt(caches.metadataMb) * BYTES_PER_MB);
-    const connection = await callIndex(url, () => connect(url, options, session));
-    const index = new ChunkIndex(connection, url, lock ?? null);
-    if (!isShared) await index.#files.skipExisting(url);
+  static async open(url: string, { storage = {}, caches, lock }: IndexOptions = {}): Promise<ChunkIndex> {
+    const openConnection = () => IndexConnection.open(url, storage, caches);
+    const index = new ChunkIndex(await openConnection(), openConnection, { url, lock: lock ?? null });
+    if (index.#folder !== null) await index.#files.skipExisting(url);
     return index;
+  }
+
+  /** Size of LanceDB's caches. */
+  get caches(): { bytes: number; entries: number } {
+    return this.#connection.caches;
   }
 
   /** Throws when the store is not readable, or the folder not writable. */
   async check(): Promise<void> {
-    await this.#call(() => this.#connection.tableNames({ limit: 1 }));
+    await this.#call(() => this.#connection.lance.tableNames({ limit: 1 }));
     if (this.#folder !== null) await requireWritable(this.#folder);
   }
 
   /** Marks this index with a new empty table. Returns its name, by which `hasMark` recognizes the index. */
   async mark(): Promise<string> {
     const name = `marker_${randomBytes(16).toString('hex')}`;
-    await this.#call(() => this.#connection.createEmptyTable(name, BASE_SCHEMA));
+    await this.#call(() => this.#connection.lance.createEmptyTable(name, BASE_SCHEMA));
     return name;
   }
 
   /** Whether this is the index that `mark` marked with that name. */
   hasMark(name: string): Promise<boolean> {
-    return this.#call(() => this.#exists(name));
+    return this.#call(() => this.#connection.hasTable(name));
   }
 
   /** Closes the index after all writes have settled. */
@@ -133,7 +124,7 @@ export class ChunkIndex {
     for (const cleanup of this.#cleanups.values()) clearTimeout(cleanup);
     await Promise.allSettled(this.#writes.values());
     for (const table of this.#tables.values()) (await table.catch(() => null))?.close();
-    this.#connection.close();
+    this.#connection.lance.close();
   }
 
   /**
@@ -175,7 +166,7 @@ export class ChunkIndex {
       // Not closed, because a search may still read it.
       this.#tables.delete(baseId);
       this.#deleted.delete(baseId);
-      if (await this.#exists(baseId)) await this.#connection.dropTable(baseId);
+      if (await this.#connection.hasTable(baseId)) await this.#connection.lance.dropTable(baseId);
     });
   }
 
@@ -296,13 +287,14 @@ export class ChunkIndex {
 
   /** Opens the table of a knowledge base; null when it does not exist. */
   async #existingTable(baseId: string): Promise<Table | null> {
-    if (!this.#tables.has(baseId) && !(await this.#exists(baseId))) return null;
+    if (!this.#tables.has(baseId) && !(await this.#connection.hasTable(baseId))) return null;
     return this.#table(baseId);
   }
 
   /** Opens the table of a knowledge base; creates it if needed. */
   #table(baseId: string): Promise<Table> {
-    const table = this.#tables.get(baseId) ?? this.#openOrCreate(baseId);
+    if (this.#connection.isCacheFull) void this.#renewCaches();
+    const table = this.#tables.get(baseId) ?? this.#connection.openOrCreateTable(baseId);
     const isOpen = this.#tables.delete(baseId);
     this.#tables.set(baseId, table);
     if (isOpen) return table;
@@ -313,20 +305,24 @@ export class ChunkIndex {
     return table;
   }
 
-  async #openOrCreate(baseId: string): Promise<Table> {
-    if (await this.#exists(baseId)) return this.#connection.openTable(baseId);
+  /** Replaces the caches by empty ones. Each table is opened again; after the pending writes, which its new instance would not see. */
+  async #renewCaches(): Promise<void> {
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
     try {
-      return await this.#connection.createEmptyTable(baseId, BASE_SCHEMA);
-    } catch (error) {
-      // A full disk leaves a table without a version, which cannot be opened. In a shared store, it may be the table of another process.
-      if (this.#folder !== null) await this.#connection.dropTable(baseId).catch(() => {});
-      throw error;
+      this.#connection = await this.#connect();
+      for (const [baseId, table] of this.#tables) {
+        // Not closed, as in `drop`.
+        const forget = () => this.#tables.get(baseId) === table && this.#tables.delete(baseId);
+        const writes = this.#writes.get(baseId);
+        if (writes === undefined) forget();
+        else void writes.then(forget);
+      }
+    } catch {
+      // The store does not respond: the next call tries again.
+    } finally {
+      this.#isRenewing = false;
     }
-  }
-
-  async #exists(baseId: string): Promise<boolean> {
-    const names = await this.#connection.tableNames({ startAfter: baseId.slice(0, -1), limit: 1000 });
-    return names.includes(baseId);
   }
 
   async #serializeWrite<T>(baseId: string, write: () => Promise<T>): Promise<T> {
