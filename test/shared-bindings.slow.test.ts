@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { askText, CAT, CAT_COMPLETION, tinyModel } from './fixtures/cat-model.ts';
@@ -86,6 +86,23 @@ describe('a model file that one of two machines has', () => {
     assert.equal((await first.quire('models', 'use', 'instruct-7b=bundled')).code, 0);
     await untilSecondAnswers(CAT_COMPLETION);
     assert.deepEqual(shared.store.objects.get(blob()), bytes);
+  });
+
+  it('is fetched from the byte on that the killed process had received', async () => {
+    await second.kill();
+    rmSync(join(second.dataDir, 'models'), { recursive: true });
+    shared.store.fault = (operation, key) => (operation === 'GET object' && key === blob() ? 'half' : null);
+    second = await startService({ env: shared.env, dataDir: second.dataDir });
+    const half = Math.floor(CAT.length / 2);
+    const partial = `${kittyPath(second.dataDir)}.part`;
+    await until(() => existsSync(partial) && statSync(partial).size === half);
+    await second.kill();
+    shared.store.fault = null;
+    second = await startService({ env: shared.env, dataDir: second.dataDir });
+    await untilSecondAnswers(CAT_COMPLETION);
+    assert.match(second.stderr(), new RegExp(`"resumedBytes":${half},`));
+    assert.deepEqual(readFileSync(kittyPath(second.dataDir)), Buffer.from(CAT));
+    assert.ok(!existsSync(partial));
   });
 
   it('is not mixed up with another file of that name', async () => {

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BlobNotFoundError, type BlobStore } from '../../blobs/blob-store.ts';
 import type { Config } from '../../config.ts';
@@ -20,6 +19,7 @@ import {
   modelsFolder,
   partialPath,
 } from '../downloads/model-files.ts';
+import { PartialFile } from '../downloads/partial-file.ts';
 import { lockPull } from '../downloads/pull-lock.ts';
 import {
   deleteUnboundFile,
@@ -61,6 +61,7 @@ export class SharedModelFiles {
   /** Running downloads by hash. */
   readonly #fetches = new Map<string, Promise<void>>();
   #storing: Promise<void> = Promise.resolve();
+  #hasFetched = false;
   #onFetched: () => void = () => {};
 
   private constructor(deps: SharedFilesDeps) {
@@ -72,9 +73,10 @@ export class SharedModelFiles {
     return deps.db.isExclusive || deps.blobs.kind === 'folder' ? null : new SharedModelFiles(deps);
   }
 
-  /** Calls `listener` after each completed download. */
+  /** Calls `listener` after each completed download, and now when one has completed before. */
   onFetched(listener: () => void): void {
     this.#onFetched = listener;
+    if (this.#hasFetched) listener();
   }
 
   /** Adds the hash of the file on this machine to a new binding. */
@@ -175,6 +177,7 @@ export class SharedModelFiles {
     const fetching = this.#download(name, file)
       .then(() => {
         logger.info({ model: name, bytes: file.bytes }, 'model file fetched from the blob store');
+        this.#hasFetched = true;
         this.#onFetched();
       })
       .catch(async (error: unknown) => {
@@ -187,48 +190,53 @@ export class SharedModelFiles {
     this.#fetches.set(file.sha256, fetching);
   }
 
-  /** The file gets its name, and its card, when it is complete and has the expected hash. */
+  /** Resumes an interrupted download. The file gets its name, and its card, when it is complete and has the expected hash. */
   async #download(name: string, { sha256, bytes }: StoredModelFile): Promise<void> {
-    const { config, blobs, logger } = this.#deps;
+    const { config, logger } = this.#deps;
     const folder = modelsFolder(config.dataDir);
-    const path = modelPath(config.dataDir, name);
-    const temporary = `${path}.fetch`;
+    const path = partialPath(config.dataDir, name);
     await mkdir(folder, { recursive: true });
     // A pull of that name would write to the same file.
-    const lock = await lockPull(`${partialPath(config.dataDir, name)}.lock`, name);
+    const lock = await lockPull(`${path}.lock`, name);
     try {
-      if ((await freeBytes(folder)) < bytes + MIN_FREE_BYTES) throw new Error(`the disk of ${folder} is too full`);
-      logger.info({ model: name, bytes }, 'fetching model file from the blob store');
-      const content = await blobs.read(blobKey(sha256), null, this.#stopping.signal);
-      const received = await writeFile(temporary, content);
-      if (received !== sha256) throw new Error(`the blob has the SHA-256 ${received} instead of ${sha256}`);
-      const { architecture, use, parameters, contextTokens } = await readGgufFacts(temporary);
+      const partial = await PartialFile.open(path, `${FROM_BLOBS}: ${sha256}`, this.#stopping.signal);
+      try {
+        logger.info({ model: name, bytes, resumedBytes: partial.size }, 'fetching model file from the blob store');
+        await this.#receive(partial, { sha256, bytes });
+      } finally {
+        await partial.close();
+      }
+      const { architecture, use, parameters, contextTokens } = await readGgufFacts(path);
       const facts = { architecture, use, parameters, context_tokens: contextTokens };
       const origin = { from: FROM_BLOBS, sha256_from: 'nobody' as const, pulled_at: Math.floor(Date.now() / 1000) };
       await writeCard(cardPath(config.dataDir, name), { ...origin, bytes, sha256, ...facts });
-      await rename(temporary, path);
+      await rename(path, modelPath(config.dataDir, name));
       await syncFolder(folder);
+      await partial.deleteMetadata();
     } finally {
-      await rm(temporary, { force: true });
       await lock.release();
     }
   }
-}
 
-/** Writes a file durably. Returns its SHA-256. */
-async function writeFile(path: string, content: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash('sha256');
-  const file = await open(path, 'w', 0o600);
-  try {
-    for await (const bytes of content) {
-      hash.update(bytes);
-      for (let at = 0; at < bytes.byteLength; ) at += (await file.write(bytes, at)).bytesWritten;
+  /** Appends the bytes that a partial file lacks. Throws, and deletes its content, when the whole is not the expected file. */
+  async #receive(partial: PartialFile, { sha256, bytes }: Pick<StoredModelFile, 'sha256' | 'bytes'>): Promise<void> {
+    const { blobs, config } = this.#deps;
+    const folder = modelsFolder(config.dataDir);
+    if ((await freeBytes(folder)) < bytes - partial.size + MIN_FREE_BYTES) {
+      throw new Error(`the disk of ${folder} is too full`);
     }
-    await file.sync();
-  } finally {
-    await file.close();
+    await partial.describe({ from: `${FROM_BLOBS}: ${sha256}`, etag: null, sha256, bytes });
+    if (partial.size < bytes) {
+      const range = { start: partial.size, end: bytes - 1 };
+      for await (const buffer of await blobs.read(blobKey(sha256), range, this.#stopping.signal)) {
+        await partial.append(buffer);
+      }
+    }
+    const received = partial.digest();
+    if (received === sha256) return partial.sync();
+    await partial.clear();
+    throw new Error(`the blob has the SHA-256 ${received} instead of ${sha256}`);
   }
-  return hash.digest('hex');
 }
 
 const blobKey = (sha256: string): string => sha256.slice(0, KEY_DIGITS);
