@@ -4,6 +4,7 @@
  * - no flag: the fast suite, `npm test`
  * - `--slow`: files named `*.slow.test.ts`: models on llama.cpp, outages, starts of processes
  * - `--crash`: kill and restart rounds
+ * - `--cluster`: five processes on one database, with kills, store outages and a hanging model server; two to four minutes
  * - `--browser`: the console in Chromium; skips without one
  * - `--attack`: hostile clients and documents, loopback only; `--short` reduces rounds and sizes to what CI affords
  */
@@ -23,6 +24,7 @@ const SLOW = '.slow.test.ts';
 const SUITES = {
   '--slow': [`src/**/*${SLOW}`, `test/**/*${SLOW}`],
   '--crash': ['test/crash/*.test.ts'],
+  '--cluster': ['test/cluster/*.test.ts'],
   '--attack': ['test/attack/*.test.ts'],
   '--browser': ['test/browser/*.test.ts'],
 };
