@@ -2,6 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { SchemaThreadReply } from './schema-validator.ts';
 
 /** Compiled schemas, most recently used last. */
 const compiled = new Map<string, ValidateFunction | null>();
@@ -45,6 +46,8 @@ function findViolation(schema: string, texts: readonly string[]): string | null 
   return null;
 }
 
-parentPort?.on('message', ({ id, schema, texts }: { id: number; schema: string; texts: string[] }) => {
-  parentPort?.postMessage({ id, violation: findViolation(schema, texts) });
+const send = (reply: SchemaThreadReply) => parentPort?.postMessage(reply);
+parentPort?.on('message', ({ schema, texts }: { schema: string; texts: string[] }) => {
+  send({ violation: findViolation(schema, texts) });
 });
+send('ready');

@@ -17,16 +17,11 @@ import { DialectMismatchError, type JsonRequest, sendJsonRequest } from './json-
 import { probe } from './probe.ts';
 import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
 import { serializeMessage } from './request-body.ts';
+import { findSchemaViolation } from './schema-validator.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 import { isRecord } from './upstream-chunk.ts';
-import {
-  completeTexts,
-  findSchemaViolation,
-  passesSchemaProbe,
-  SCHEMA_PROBE,
-  schemaNotEnforced,
-} from './validate-completion.ts';
+import { completeTexts, passesSchemaProbe, SCHEMA_PROBE, schemaNotEnforced } from './validate-completion.ts';
 
 /** Maximum requests per base URL; each holds its prompt or texts in memory. */
 export const MAX_REQUESTS_PER_REPLICA = 4096;
@@ -201,7 +196,7 @@ class UpstreamEngine implements GenerationEngine {
     let violation: string | null = null;
     for (let attempt = 1; attempt <= SCHEMA_ATTEMPTS; attempt += 1) {
       const events = await Array.fromAsync(this.#run(request, signal, controller));
-      violation = await findSchemaViolation(schema, completeTexts(events));
+      violation = await findSchemaViolation(request.scope, schema, completeTexts(events));
       if (violation === null) return yield* events;
     }
     throw schemaNotEnforced(violation ?? '');

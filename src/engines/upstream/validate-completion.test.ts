@@ -4,7 +4,8 @@ import { chatRequest, collectGeneration } from '../../../test/engine-conformance
 import { respondWithBody, scripted } from '../../../test/fixtures/scripted-upstream.ts';
 import type { Handler } from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
-import { completeTexts, findSchemaViolation } from './validate-completion.ts';
+import { findSchemaViolation } from './schema-validator.ts';
+import { completeTexts } from './validate-completion.ts';
 
 const never = new AbortController().signal;
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false };
@@ -47,10 +48,36 @@ describe('JSON schema of an upstream', () => {
   });
 
   it('schemas of every draft are accepted; one that cannot be compiled is not validated', async () => {
-    assert.match((await findSchemaViolation(schema, ['{"a":1}', '{}'])) ?? '', /required property 'a'/);
+    assert.match((await findSchemaViolation('a', schema, ['{"a":1}', '{}'])) ?? '', /required property 'a'/);
     const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#', ...schema };
-    assert.match((await findSchemaViolation(draft7, ['{}'])) ?? '', /required property 'a'/);
-    assert.equal(await findSchemaViolation({ $ref: '#/none' }, ['{}']), null);
+    assert.match((await findSchemaViolation('a', draft7, ['{}'])) ?? '', /required property 'a'/);
+    assert.equal(await findSchemaViolation('a', { $ref: '#/none' }, ['{}']), null);
+    const validations = Array.from({ length: 3 }, () => findSchemaViolation('a', schema, ['{"a":1}', 'x']));
+    assert.deepEqual(await Promise.all(validations), Array(3).fill('it is not JSON'));
     assert.deepEqual(completeTexts([{ type: 'choice-end', choice: 0, reason: 'tool_calls' }]), []);
+  });
+
+  it('patterns that backtrack delay another organization by a slice, and end no validation of others', async () => {
+    const ended: string[] = [];
+    const validate = async (organization: string, kind: object, text: string) => {
+      const violation = await findSchemaViolation(organization, kind, [text]);
+      ended.push(`${organization}: ${violation?.trim()}`);
+    };
+    const backtracking = { type: 'string', pattern: '^(a+)+$' };
+    const slow = validate('a', backtracking, JSON.stringify(`${'a'.repeat(40)}!`));
+    await Promise.all([
+      validate('a', schema, '[]'),
+      validate('a', schema, 'x'),
+      validate('b', schema, '{}'),
+      validate('c', schema, '{"a":1}'),
+    ]);
+    assert.deepEqual(ended, [
+      'a: must be object',
+      "b: must have required property 'a'",
+      'c: undefined',
+      'a: it is not JSON',
+    ]);
+    await slow;
+    assert.equal(ended.at(-1), 'a: undefined');
   });
 });

@@ -1,58 +1,6 @@
-import { Worker } from 'node:worker_threads';
 import { ApiError } from '../../errors.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
-
-/** Time to validate the texts of one completion. Only patterns that backtrack take longer; their texts are not validated. */
-const VALIDATION_TIMEOUT_MS = 5_000;
-
-interface Pending {
-  resolve(violation: string | null): void;
-}
-
-let thread: Worker | null = null;
-let lastId = 0;
-const pending = new Map<number, Pending>();
-
-/** One thread for all engines, started by the first validation. It does not keep the process alive. */
-function openThread(): Worker {
-  if (thread !== null) return thread;
-  const worker = new Worker(new URL('./schema-thread.ts', import.meta.url), { name: 'schema' });
-  worker.on('message', ({ id, violation }: { id: number; violation: string | null }) => settle(id, violation));
-  worker.on('error', () => abandon(worker));
-  // After the listeners: a listener of messages keeps the process alive.
-  worker.unref();
-  thread = worker;
-  return worker;
-}
-
-function settle(id: number, violation: string | null): void {
-  pending.get(id)?.resolve(violation);
-  pending.delete(id);
-}
-
-/** Ends a thread that does not answer. The texts that wait for it are not validated. */
-function abandon(worker: Worker): void {
-  if (thread !== worker) return;
-  thread = null;
-  void worker.terminate();
-  for (const id of [...pending.keys()]) settle(id, null);
-}
-
-/** Returns the first violation of a JSON schema; null for valid texts, and for a schema that cannot be compiled or takes too long. */
-export async function findSchemaViolation(schema: object, texts: readonly string[]): Promise<string | null> {
-  const worker = openThread();
-  lastId += 1;
-  const id = lastId;
-  const { promise, resolve } = Promise.withResolvers<string | null>();
-  pending.set(id, { resolve });
-  worker.postMessage({ id, schema: JSON.stringify(schema), texts });
-  const timer = setTimeout(() => abandon(worker), VALIDATION_TIMEOUT_MS);
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-  }
-}
+import { findSchemaViolation } from './schema-validator.ts';
 
 /** Texts of the choices that ended by themselves: a choice that was cut off or calls tools need not match the schema. */
 export function completeTexts(events: readonly GenerationEvent[]): string[] {
@@ -108,5 +56,5 @@ export const SCHEMA_PROBE: GenerationRequest = {
 /** Whether the completion of `SCHEMA_PROBE` matches its schema. */
 export async function passesSchemaProbe(events: readonly GenerationEvent[]): Promise<boolean> {
   const texts = completeTexts(events);
-  return texts.length > 0 && (await findSchemaViolation(PROBE_SCHEMA, texts)) === null;
+  return texts.length > 0 && (await findSchemaViolation('', PROBE_SCHEMA, texts)) === null;
 }
