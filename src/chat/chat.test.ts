@@ -58,6 +58,32 @@ describe('POST /v1/chat/completions', () => {
     }
   });
 
+  it('reads refusals of answers that are sent back as their text', async () => {
+    const part = (refusal: string) => ({ type: 'refusal', refusal });
+    for (const text of AWKWARD_TEXTS) {
+      const answers = [
+        { content: null, refusal: text },
+        { content: [part(text)] },
+        { content: [{ type: 'text', text }, part('!')] },
+        { content: text, refusal: 'not read' },
+        { content: text, refusal: null },
+      ];
+      const question = { role: 'user', content: 'Hi' };
+      const messages = [...answers.map((answer) => ({ role: 'assistant', ...answer })), question];
+      assert.equal((await chat({ messages })).status, 200);
+      const { prompt } = api.engine.calls.at(-1)!.request;
+      const contents = prompt.kind === 'chat' ? prompt.messages.map(({ content }) => content) : [];
+      assert.deepEqual(contents, [text, text, `${text}!`, text, text, 'Hi']);
+    }
+    for (const [message, code, param] of [
+      [{ role: 'user', content: [part('a')] }, 'invalid_value', 'messages.0.content.0'],
+      [{ role: 'user', content: null, refusal: 'a' }, 'invalid_value', 'messages.0.content'],
+      [{ role: 'assistant', content: [{ type: 'refusal' }] }, 'missing_required_field', 'messages.0.content.0.refusal'],
+      [{ role: 'assistant', content: null, refusal: null }, 'invalid_value', 'messages.0.content'],
+    ] as const)
+      assertError(await chat({ messages: [message] }), 400, code, param);
+  });
+
   it('ends a stream with usage and no choices only when stream_options.include_usage is true', async () => {
     const asked = chunks((await chat({ stream: true, stream_options: { include_usage: true } })).text);
     assert.deepEqual(asked.at(-1).choices, []);

@@ -11,6 +11,7 @@ import { type ImageRules, parseImage } from '../inference/image-parts.ts';
 import type { ChatRequest } from './schema.ts';
 
 type WireMessage = ChatRequest['messages'][number];
+type ContentPart = Exclude<NonNullable<WireMessage['content']>, string>[number];
 
 /** Converts the request to the engine's prompt. Throws 400 `invalid_value` or `missing_required_field` with the dotted path. */
 export function chatPrompt(request: ChatRequest, images: ImageRules): ChatPrompt {
@@ -27,7 +28,8 @@ export function chatPrompt(request: ChatRequest, images: ImageRules): ChatPrompt
 function chatMessage(message: WireMessage, path: string, images: ImageRules): ChatMessage {
   // `developer` is OpenAI's newer name of `system`, which chat templates expect.
   const role = message.role === 'developer' ? 'system' : message.role;
-  const content = message.content ?? null;
+  // An answer that is sent back may be a refusal.
+  const content = message.content ?? (role === 'assistant' ? message.refusal : null) ?? null;
   const calls = message.tool_calls ?? [];
   if (calls.length > 0 && role !== 'assistant')
     throw invalidValue(`${path}.tool_calls`, 'belongs to assistant messages only');
@@ -38,7 +40,7 @@ function chatMessage(message: WireMessage, path: string, images: ImageRules): Ch
   if (role === 'tool' && message.tool_call_id === undefined) throw missingField(`${path}.tool_call_id`);
   return {
     role,
-    ...joinParts(message, `${path}.content`, images),
+    ...joinParts({ content, role }, `${path}.content`, images),
     ...(message.name !== undefined && { name: message.name }),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
     ...(role === 'tool' && { tool_call_id: message.tool_call_id as string }),
@@ -47,7 +49,7 @@ function chatMessage(message: WireMessage, path: string, images: ImageRules): Ch
 
 /** Joins text parts, with the images between them. Throws 400 `invalid_value` for parts of other types. */
 function joinParts(
-  { content = null, role }: WireMessage,
+  { content, role }: { content: string | ContentPart[] | null; role: ChatMessage['role'] },
   path: string,
   rules: ImageRules,
 ): Pick<ChatMessage, 'content' | 'images'> {
@@ -61,10 +63,13 @@ function joinParts(
       images.push({ at: text.length, ...image });
       continue;
     }
-    if (part.type !== 'text')
+    const isRefusal = part.type === 'refusal' && role === 'assistant';
+    if (part.type !== 'text' && !isRefusal)
       throw invalidValue(at, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
-    if (part.text === undefined) throw missingField(`${at}.text`);
-    text += part.text;
+    const field = isRefusal ? 'refusal' : 'text';
+    const written = part[field];
+    if (written === undefined) throw missingField(`${at}.${field}`);
+    text += written;
   }
   return { content: text, ...(images.length > 0 && { images }) };
 }

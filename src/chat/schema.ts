@@ -19,8 +19,9 @@ const Name = Type.String({
 });
 
 const ContentPart = Type.Object({
-  type: Type.String({ description: '`text`, or `image_url` in messages of users.' }),
+  type: Type.String({ description: '`text`, `image_url` in messages of users, `refusal` in those of the assistant.' }),
   text: Type.Optional(Type.String()),
+  refusal: Type.Optional(Type.String()),
   image_url: Type.Optional(
     Type.Object(
       {
@@ -39,6 +40,7 @@ const Message = Type.Object({
       description: 'A string, parts, or null beside `tool_calls`.',
     }),
   ),
+  refusal: Type.Optional(Type.String({ description: 'Of an assistant message whose content is null: its text.' })),
   name: Type.Optional(Type.String()),
   tool_calls: Type.Optional(
     Type.Array(

@@ -18,7 +18,6 @@ const UNSUPPORTED = {
   logit_bias: null,
   reasoning_effort: 'reasoning.effort',
   knowledge_bases: 'tools',
-  context_management: null,
 } as const;
 
 /** Value of `include` for the log probabilities of the answer. */

@@ -134,3 +134,24 @@ describe('truncation of POST /v1/responses', () => {
     assertError(await post({ truncation: 'auto' }), 400, 'context_length_exceeded', 'input');
   });
 });
+
+describe('options that change nothing in POST /v1/responses', () => {
+  const api = useApi();
+
+  it('are accepted and ignored', async () => {
+    for (const fields of [
+      { context_management: [] },
+      { context_management: [{ type: 'compaction', compact_threshold: 1000 }] },
+      { prompt_cache_retention: '24h', prompt_cache_options: { ttl: '1h' } },
+      { moderation: { model: 'omni-moderation-latest' } },
+      { stream_options: { include_obfuscation: false } },
+      { unheard_of: [{}] },
+    ]) {
+      playTurns(api.engine, says('Yes.'));
+      const { status, json, text } = await api.send('POST', '/v1/responses', { body: { ...body, ...fields } });
+      assert.equal(status, 200, text);
+      assertSchema(ResponseResource, json);
+      assert.deepEqual(chatPromptOf(api.engine.calls.at(-1)!).messages, [{ role: 'user', content: body.input }]);
+    }
+  });
+});
