@@ -31,6 +31,10 @@ export function findPrefixes(...names: readonly (string | null)[]): Prefixes {
   return NONE;
 }
 
+/** The most bytes of any model's prefix for a purpose. */
+export const maxPrefixBytes = (purpose: EmbeddingPurpose): number =>
+  Math.max(...PREFIXES_BY_MODEL.map(([, prefixes]) => prefixFor(prefixes, purpose).length));
+
 /** Returns the prefix for one purpose. */
 export function prefixFor(prefixes: Prefixes, purpose: EmbeddingPurpose): string {
   return purpose === 'text' ? '' : prefixes[purpose];

@@ -140,6 +140,9 @@ export interface GenerationRequest {
   priority: 'interactive' | 'batch';
 }
 
+/** What a chat template and a server make a prompt of. */
+export type TemplateInput = { prompt: ChatPrompt } & Pick<GenerationRequest, 'format' | 'upstreamParameters'>;
+
 /** A token with its natural-log probability, and the most likely alternatives in descending order. */
 export interface TokenLogprob {
   token: string;
@@ -228,6 +231,8 @@ export interface GenerationFeatures {
   promptLogprobs: boolean;
   /** Temperature of requests that name none. Absent: 1. */
   defaultTemperature?: number;
+  /** Upper bound of the tokens that the chat template adds to the texts of a request. Absent, or null: not known. */
+  templateTokens?(request: TemplateInput): number | null;
   /** How the engine takes documents with this prompt and format. Absent: `rendered`. */
   documentMode?(prompt: ChatPrompt, format: OutputFormat): DocumentMode;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
 import { CALL_KINDS } from '../../test/support/awkward.ts';
-import type { ChatPrompt } from '../engines/engine.ts';
+import type { ChatPrompt, OutputFormat } from '../engines/engine.ts';
 import { type Call, serviceCaller } from '../lib/caller.ts';
 import { costBounds, generationBounds, grantedOutputTokens, rerankBounds, textBounds } from './cost-bounds.ts';
 
@@ -14,12 +14,13 @@ const call: Call = {
   endpoint: '/v1/test',
   priority: 'interactive',
 };
+const TEXT = { type: 'text' } as const;
 const textPrompt = (text: string) => ({ kind: 'text', text, suffix: null }) as const;
 
 describe('cost bounds of a call', () => {
   it('reserve at least a token per byte of the prompt, and at most the context', () => {
     const bound = (prompt: ChatPrompt | ReturnType<typeof textPrompt>) =>
-      generationBounds(model, { prompt, choices: 1, maxTokens: 10 }).promptTokens;
+      generationBounds(model, { prompt, choices: 1, maxTokens: 10, format: TEXT }).promptTokens;
     assert.ok(bound(textPrompt('\u{1f600}'.repeat(100))) >= 400);
     assert.equal(bound(textPrompt('a'.repeat(10_000))), 4_096);
     const chat = (parameters: Record<string, unknown>): ChatPrompt => ({
@@ -38,7 +39,7 @@ describe('cost bounds of a call', () => {
       const messages = [{ role: 'user' as const, content: 'Hi', ...(images.length > 0 && { images }) }];
       const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
       const seeing = servedModel({ ...scriptedEngine(), contextLength: () => contextTokens }, contextTokens);
-      return generationBounds(seeing, { prompt, choices: 1, maxTokens: 10 }).promptTokens;
+      return generationBounds(seeing, { prompt, choices: 1, maxTokens: 10, format: TEXT }).promptTokens;
     };
     const text = bound(1_000_000, []);
     assert.ok(text < 1_000);
@@ -47,10 +48,47 @@ describe('cost bounds of a call', () => {
     assert.equal(bound(4_096, ['data:a']), 4_096);
   });
 
+  it('count the arguments of calls in the conversation, and the indentation of tools', () => {
+    const bound = (changes: Partial<ChatPrompt>) => {
+      const prompt: ChatPrompt = {
+        ...{ kind: 'chat', messages: [], tools: [], toolChoice: 'auto', parallelToolCalls: true },
+        ...changes,
+      };
+      return generationBounds(servedModel({ ...scriptedEngine(), contextLength: () => 100_000 }, 100_000), {
+        prompt,
+        choices: 1,
+        maxTokens: 1,
+        format: TEXT,
+      }).promptTokens;
+    };
+    const calling = (argument: string): Partial<ChatPrompt> => {
+      const call = { id: 'c', type: 'function', function: { name: 'f', arguments: argument } } as const;
+      return { messages: [{ role: 'assistant', content: null, tool_calls: [call] }] };
+    };
+    assert.ok(bound(calling('x'.repeat(2_000))) >= bound(calling('')) + 2_000);
+    let parameters: Record<string, unknown> = { type: 'string' };
+    for (let depth = 0; depth < 40; depth++) parameters = { type: 'object', properties: { a: parameters } };
+    const tools = [{ type: 'function', function: { name: 'f', parameters } }] as const;
+    assert.ok(bound({ tools }) >= JSON.stringify(tools, null, 4).length);
+  });
+
+  it('count the schema of a format that a server may describe in the prompt', () => {
+    const prompt = { kind: 'chat', messages: [], tools: [], toolChoice: 'none', parallelToolCalls: false } as const;
+    const schema = { enum: ['x'.repeat(500)] };
+    const format = { type: 'json_schema', name: 'a', strict: true, schema } as const;
+    const bound = (templateTokens: number | null, asked: OutputFormat) => {
+      const features = () => ({ suffix: false, promptLogprobs: false, templateTokens: () => templateTokens });
+      const served = servedModel(Object.assign(scriptedEngine(), { features }));
+      return generationBounds(served, { prompt, choices: 1, maxTokens: 1, format: asked }).promptTokens;
+    };
+    assert.ok(bound(null, format) >= bound(null, TEXT) + 500);
+    assert.deepEqual([bound(7, TEXT), bound(7, format)], [7, 7]);
+  });
+
   it('reserve the output limit of every choice; without a limit, the context', () => {
     const bounds = (choices: number, maxTokens: number | null) =>
       costBounds(
-        { ...generationBounds(model, { prompt: textPrompt(''), choices, maxTokens }), promptTokens: 0 },
+        { ...generationBounds(model, { prompt: textPrompt(''), choices, maxTokens, format: TEXT }), promptTokens: 0 },
         model,
         call,
       );

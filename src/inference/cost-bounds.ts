@@ -1,17 +1,21 @@
 import { affordableTokens, costMicros } from '../billing/price.ts';
-import type { ChatPrompt, TextPrompt } from '../engines/engine.ts';
-import { countImages, MAX_IMAGE_TOKENS, withoutImages } from '../engines/prompt-images.ts';
+import type { ChatPrompt, TemplateInput, TextPrompt } from '../engines/engine.ts';
+import { countImages, MAX_IMAGE_TOKENS } from '../engines/prompt-images.ts';
 import { knownContextTokens, type ModelView } from '../engines/registry.ts';
+import { unknownTemplateTokens } from '../engines/template-tokens.ts';
 import type { Call } from '../lib/caller.ts';
 import type { CostBounds } from '../lib/reservation.ts';
 
-/** Tokens that chat templates add: system prompts and tool instructions of their own, and the role markers of a message. */
-const TEMPLATE_TOKENS = 512;
-const MESSAGE_TOKENS = 16;
-/** Special tokens that encoders add to a text, or to a query with a document. */
+/** What a template adds to a document. */
+const DOCUMENT_TOKENS = 16;
+/** Special tokens that tokenizers add to a text. */
 const SPECIAL_TOKENS = 8;
-/** Encoders read long texts in overlapping windows. */
-const OVERLAP_FACTOR = 2;
+/** Encoders read long texts in windows, which overlap or have a prefix: at most a quarter of a window each. */
+const WINDOWS_FACTOR = 2;
+/** Tokens that rerankers add to a query with a document: special tokens, or an instruction. */
+const PAIR_TOKENS = 128;
+/** Windows of a document overlap, and each is read with the query, up to half of a window, and the instruction. */
+const RERANK_FACTOR = 4;
 
 /** Upper bounds of the tokens of a call. */
 export interface TokenBounds {
@@ -20,31 +24,60 @@ export interface TokenBounds {
   output: { choices: number; maxTokens: number } | null;
 }
 
-/** Bounds of a generation. No tokenizer makes more tokens of a text than it has bytes. */
+/** Bounds of a generation. */
 export function generationBounds(
   model: ModelView,
-  { prompt, choices, maxTokens }: { prompt: ChatPrompt | TextPrompt; choices: number; maxTokens: number | null },
+  request: Omit<TemplateInput, 'prompt'> & {
+    prompt: ChatPrompt | TextPrompt;
+    choices: number;
+    maxTokens: number | null;
+  },
 ): TokenBounds {
+  const { prompt, choices, maxTokens } = request;
   const contextTokens = knownContextTokens(model) ?? Number.MAX_SAFE_INTEGER;
-  const messages = prompt.kind === 'chat' ? prompt.messages : [];
-  const text = countBytes(prompt.kind === 'chat' ? withoutImages(prompt) : prompt);
-  const others = TEMPLATE_TOKENS + messages.length * MESSAGE_TOKENS + countImages(messages) * MAX_IMAGE_TOKENS;
-  const promptTokens = Math.min(contextTokens, text + others);
-  return { promptTokens, output: { choices, maxTokens: Math.min(contextTokens, maxTokens ?? contextTokens) } };
+  const promptTokens =
+    prompt.kind === 'chat' ? chatTokens(model, { ...request, prompt }) : textTokens(prompt.text, prompt.suffix ?? '');
+  return {
+    promptTokens: Math.min(contextTokens, promptTokens),
+    output: { choices, maxTokens: Math.min(contextTokens, maxTokens ?? contextTokens) },
+  };
 }
 
-/** Bounds of a call that reads texts one by one. */
-export function textBounds(texts: readonly string[]): TokenBounds {
-  let promptTokens = 0;
-  for (const text of texts) promptTokens += OVERLAP_FACTOR * Buffer.byteLength(text) + SPECIAL_TOKENS;
-  return { promptTokens, output: null };
+function chatTokens({ engine }: ModelView, request: TemplateInput): number {
+  const { messages, tools, documents = [] } = request.prompt;
+  const known = engine?.features().templateTokens?.(request) ?? null;
+  let tokens = (known ?? unknownTemplateTokens(messages)) + countImages(messages) * MAX_IMAGE_TOKENS;
+  // A server that describes the format does so in the prompt.
+  if (known === null && request.format.type === 'json_schema') tokens += countJsonTokens([request.format.schema]);
+  for (const { content, name, tool_calls: calls, tool_call_id: id } of messages) {
+    tokens += countTokens(content ?? '') + countTokens(name ?? '') + countTokens(id ?? '') + countJsonTokens(calls);
+  }
+  for (const { title, text } of documents) tokens += DOCUMENT_TOKENS + countTokens(title) + countTokens(text);
+  return tokens + countJsonTokens(tools);
+}
+
+/** Templates indent JSON by up to four spaces. */
+function countJsonTokens(value: readonly object[] = []): number {
+  return value.length === 0 ? 0 : countTokens(JSON.stringify(value, null, 4));
+}
+
+const textTokens = (...texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + countTokens(text), SPECIAL_TOKENS);
+
+/** Bounds of a call that reads texts one by one, each with a prefix. */
+export function textBounds(texts: readonly string[], prefixTokens = 0): TokenBounds {
+  const each = prefixTokens + SPECIAL_TOKENS;
+  return {
+    promptTokens: texts.reduce((sum, text) => sum + WINDOWS_FACTOR * countTokens(text) + each, 0),
+    output: null,
+  };
 }
 
 /** Bounds of a call that reads a query with each window of each document. */
 export function rerankBounds(query: string, documents: readonly string[]): TokenBounds {
-  const queryBytes = Buffer.byteLength(query);
-  const { promptTokens } = textBounds(documents);
-  return { promptTokens: promptTokens + documents.length * (queryBytes + SPECIAL_TOKENS), output: null };
+  const each = countTokens(query) + PAIR_TOKENS;
+  const promptTokens = documents.reduce((sum, document) => sum + RERANK_FACTOR * countTokens(document) + each, 0);
+  return { promptTokens, output: null };
 }
 
 /** Costs of a call: at least its prompt with one token of output per choice, at most all that its bounds allow. */
@@ -72,15 +105,12 @@ export function grantedOutputTokens(
   return perChoice < output.maxTokens ? perChoice : null;
 }
 
-/** Bytes of all strings in a JSON value, with keys: tool schemas are rendered with theirs. */
-function countBytes(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(value);
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value).length;
-  if (typeof value !== 'object' || value === null) return 0;
-  let bytes = 0;
-  for (const [key, member] of Object.entries(value)) bytes += key.length + PUNCTUATION_BYTES + countBytes(member);
-  return bytes;
+/**
+ * The most tokens of a text: a token for each byte, in the form that has the most of them. Tokenizers read texts as they are, or normalize
+ * them first, which replaces some characters by several.
+ */
+function countTokens(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  if (bytes === text.length) return bytes;
+  return Math.max(bytes, Buffer.byteLength(text.normalize('NFC')), Buffer.byteLength(text.normalize('NFKC')));
 }
-
-/** Quotes, colon, comma and brackets around a member. */
-const PUNCTUATION_BYTES = 8;

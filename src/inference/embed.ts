@@ -1,4 +1,5 @@
 import type { EmbeddingRequest, Embeddings } from '../engines/embedding-engine.ts';
+import { maxPrefixBytes } from '../engines/embedding-prefixes.ts';
 import type { Admission } from './admission.ts';
 import { textBounds } from './cost-bounds.ts';
 import type { MeteringDeps } from './model-call.ts';
@@ -18,7 +19,8 @@ export async function embed(
   signal: AbortSignal,
 ): Promise<Embeddings> {
   const scope = admission.call.caller.organizationId;
-  const size = { inputs: input.value.texts.length, bounds: () => textBounds(input.value.texts) };
+  const { texts, purpose } = input.value;
+  const size = { inputs: texts.length, bounds: () => textBounds(texts, maxPrefixBytes(purpose)) };
   const modelCall = await admission.begin(deps, input, size);
   return modelCall.run((engine) => engine.embed({ ...input.value, scope }, signal));
 }

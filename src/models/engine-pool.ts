@@ -29,8 +29,12 @@ import type { CatalogueEntry } from './catalogue.ts';
 
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-2';
-/** Reported before the first request, which loads the model. */
-const BUNDLED_CHAT_FACTS = { contextTokens: 4_096, parameters: 6_163_712 };
+/** Facts of the bundled chat model, reported before the first request, which loads it. */
+export const BUNDLED_CHAT_FACTS = {
+  contextTokens: 4_096,
+  parameters: 6_163_712,
+  sampleTokens: [5, 8, 11, 14],
+};
 const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
 const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
 const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));

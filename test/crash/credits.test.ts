@@ -110,7 +110,7 @@ describe('credits of three services on one database', () => {
     } while (last.status === 200);
     assert.equal(last.status, 402);
     const balance = await assertExact(responses);
-    // A call with one token of output reserves about 60 micros: a token for each byte of the prompt, and the template.
+    // A call with one token of output reserves less: a token for each byte of the prompt, and the template.
     assert.ok(balance < 100, `${balance} micros are left`);
     await setCredits(null);
   });

@@ -40,6 +40,7 @@ export class CompletionParser {
   readonly #choices: ChoiceState[];
   #started = false;
   #usage: GenerationUsage | null = null;
+  #reportedPromptTokens: number | null = null;
 
   constructor(request: GenerationRequest) {
     this.#request = request;
@@ -60,6 +61,11 @@ export class CompletionParser {
     return this.#started;
   }
 
+  /** Prompt tokens that the upstream counted; null: it has reported none. */
+  get reportedPromptTokens(): number | null {
+    return this.#reportedPromptTokens;
+  }
+
   /** Whether every choice has a finish reason: then a stream may end without `[DONE]`. */
   get complete(): boolean {
     return this.#choices.every(({ reason }) => reason !== null);
@@ -68,7 +74,10 @@ export class CompletionParser {
   /** Appends the events of a chunk to `events`. */
   parseChunk(chunk: UpstreamChunk, events: GenerationEvent[]): void {
     const usage = chunk.usage || chunk.timings ? parseUsage(chunk) : null;
-    if (usage) this.#usage = usage;
+    if (usage) {
+      this.#usage = usage;
+      this.#reportedPromptTokens = usage.promptTokens;
+    }
     if (!this.#started) {
       this.#started = true;
       const { promptTokens = null, cachedTokens = null } = usage ?? {};

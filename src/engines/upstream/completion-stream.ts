@@ -50,6 +50,11 @@ export class CompletionStream {
     this.#first = started.first;
   }
 
+  /** See `CompletionParser`. */
+  get reportedPromptTokens(): number | null {
+    return this.#reader.reportedPromptTokens;
+  }
+
   /** Returns the next events, at least one; null at the end. Throws an `ApiError`, or the signal's reason. */
   async next(): Promise<GenerationEvent[] | null> {
     if (this.#failure !== null) throw this.#failure;

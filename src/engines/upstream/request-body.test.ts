@@ -166,7 +166,8 @@ describe('state of the engine', () => {
     assert.equal(engine.contextLength(), MODEL_CONTEXT);
     const reported = engineFor(t, { baseUrls: [server.baseUrl], contextLength: 100 });
     assert.equal(reported.contextLength(), 100);
-    assert.deepEqual(reported.features(), { suffix: true, promptLogprobs: false });
+    const { suffix, promptLogprobs } = reported.features();
+    assert.deepEqual({ suffix, promptLogprobs }, { suffix: true, promptLogprobs: false });
   });
 
   it('check passes without a model list, and reports the problem of others', async (t) => {

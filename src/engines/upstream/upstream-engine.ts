@@ -8,9 +8,12 @@ import type {
   GenerationEvent,
   GenerationFeatures,
   GenerationRequest,
+  OutputFormat,
   ServerState,
+  TemplateInput,
 } from '../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
+import { TemplateTokens } from '../template-tokens.ts';
 import { CompletionStream } from './completion-stream.ts';
 import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
 import { DialectMismatchError, type JsonRequest, sendJsonRequest } from './json-request.ts';
@@ -74,6 +77,11 @@ function tokenizeRequest(model: string, prompt: ChatPrompt): JsonRequest {
   };
 }
 
+/** Whether a prompt has only its messages: servers describe formats in it, and parameters may add to it. */
+function isPlain({ type }: OutputFormat, parameters: GenerationRequest['upstreamParameters'] = {}): boolean {
+  return type === 'text' && Object.keys(parameters).length === 0;
+}
+
 class UpstreamEngine implements GenerationEngine {
   readonly #options: UpstreamOptions;
   readonly #timeouts: UpstreamTimeouts;
@@ -87,6 +95,7 @@ class UpstreamEngine implements GenerationEngine {
   #answered = false;
   #contextLength: number | null = null;
   #isVllm = false;
+  readonly #template = new TemplateTokens();
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
@@ -124,8 +133,10 @@ class UpstreamEngine implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
+    const templateTokens = ({ prompt, format, upstreamParameters }: TemplateInput) =>
+      isPlain(format, upstreamParameters) ? this.#template.bound(prompt) : null;
     // Only the upstream knows whether the model supports it; its error reaches the caller as 400.
-    return { suffix: true, promptLogprobs: false };
+    return { suffix: true, promptLogprobs: false, templateTokens };
   }
 
   cacheUsage(): CacheUsage | null {
@@ -170,6 +181,11 @@ class UpstreamEngine implements GenerationEngine {
     this.#closed ??= engineUnavailable('The service is shutting down.', 1);
     for (const controller of this.#running) controller.abort(this.#closed);
     await this.#replicas.close(this.#closed);
+  }
+
+  #recordTemplate({ prompt, format, upstreamParameters }: GenerationRequest, promptTokens: number | null): void {
+    if (prompt.kind !== 'chat' || promptTokens === null) return;
+    if (isPlain(format, upstreamParameters)) this.#template.record(prompt, promptTokens);
   }
 
   /** Throws 503 when the queue is full and no other organization has more requests in it. */
@@ -232,6 +248,7 @@ class UpstreamEngine implements GenerationEngine {
         }
       }
       isComplete = true;
+      this.#recordTemplate(request, response.reportedPromptTokens);
     } catch (error) {
       if (controller.signal.reason !== CALLER_LEFT) throw controller.signal.aborted ? controller.signal.reason : error;
     } finally {

@@ -10,6 +10,7 @@ import type {
   GenerationFeatures,
 } from '../../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
+import { TemplateTokens } from '../../template-tokens.ts';
 import { requireGguf } from '../gguf/gguf-header.ts';
 import type { TemplateOverride } from '../prompt/chat-template.ts';
 import { type HostMemory, type HostOptions, HostProcess, type HostState } from '../runtime/host-process.ts';
@@ -49,8 +50,8 @@ export interface LocalEngineOptions {
    * loaded by the first request, and not at once. Unset or null: the model is loaded now and stays loaded.
    */
   keepAliveMs?: number | null;
-  /** Reported by `contextLength` and `backend` until the model was loaded once. */
-  expected?: { contextTokens: number; parameters: number };
+  /** Reported until the model was loaded once. */
+  expected?: Pick<ModelFacts, 'contextTokens' | 'parameters' | 'sampleTokens'>;
   /** Milliseconds without concurrent requests after which KV-cache slots are freed. For tests. */
   slotIdleMs?: number;
   logger: Logger;
@@ -94,6 +95,7 @@ class LlamaEngine implements LocalEngine {
   readonly #pings = new Map<number, PromiseWithResolvers<EngineLoad>>();
   #nextId = 1;
   #facts: ModelFacts | null = null;
+  readonly #template = new TemplateTokens();
   #cache: CacheUsage | null = null;
   /** Evictions of earlier host processes. */
   #earlierEvictions = 0;
@@ -101,6 +103,7 @@ class LlamaEngine implements LocalEngine {
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
+    this.#template.recordSamples(options.expected?.sampleTokens ?? []);
     const { file, contextTokens, slots, threads, calibrationFile, diskCache, template, memory, slotIdleMs } = options;
     const load = { file, contextTokens, slots, threads, diskCache, template, slotIdleMs, contextMb: memory?.contextMb };
     const program: HostOptions<ParentMessage> = {
@@ -140,7 +143,12 @@ class LlamaEngine implements LocalEngine {
 
   features(): GenerationFeatures {
     const mode = this.#facts?.documents ? 'native' : 'rendered';
-    return { suffix: this.#facts?.suffix ?? false, promptLogprobs: true, documentMode: () => mode };
+    return {
+      suffix: this.#facts?.suffix ?? false,
+      promptLogprobs: true,
+      documentMode: () => mode,
+      templateTokens: ({ prompt }) => this.#template.bound(prompt),
+    };
   }
 
   cacheUsage(): CacheUsage | null {
@@ -286,6 +294,7 @@ class LlamaEngine implements LocalEngine {
   #hostChanged(state: HostState<ModelFacts>): void {
     if (state.kind === 'ready') {
       this.#facts = state.facts;
+      this.#template.recordSamples(state.facts.sampleTokens);
       this.#scheduleUnload();
     }
     if (state.kind === 'ready' || state.kind === 'loading') return;

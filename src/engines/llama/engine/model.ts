@@ -1,4 +1,6 @@
 import type { Llama, LlamaContext, LlamaGrammar, LlamaModel } from 'node-llama-cpp';
+import { TimeSlice } from '../../../lib/time-slices.ts';
+import { SAMPLE_PROMPTS } from '../../template-tokens.ts';
 import { type Calibration, calibrate, MAX_STEP_TOKENS, type StepTime } from '../calibration/calibration.ts';
 import { readStepTimes, stepTimesKey, writeStepTimes } from '../calibration/calibration-store.ts';
 import { measureSpeed, threadCandidates } from '../calibration/measure-speed.ts';
@@ -14,6 +16,8 @@ import type { LoadOptions, ModelFacts } from './protocol.ts';
 
 /** Longest context that llama.cpp is asked about. */
 const ASKED_TOKENS = 8_192;
+/** More than any chat template adds. */
+const MAX_TEMPLATE_TOKENS = 8_192;
 
 /** A loaded generation model. */
 export interface LocalModel {
@@ -58,6 +62,7 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
       contextTokens: Math.min(options.contextTokens ?? contextSize, contextSize),
       parameters: parameterCount(kv.current),
       documents: template.rendersDocuments,
+      sampleTokens: await countSamples(template, tokenizer),
       suffix: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
       calibration,
       calibrationFrom: from,
@@ -65,6 +70,22 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
     grammars: new GrammarCompiler(),
     grammar: grammarCache(llama),
   };
+}
+
+/** Counts the tokens of `SAMPLE_PROMPTS`; see `ModelFacts`. */
+async function countSamples(template: ChatTemplate, tokenizer: LlamaTokenizer): Promise<number[]> {
+  try {
+    const counts: number[] = [];
+    for (const { messages } of SAMPLE_PROMPTS) {
+      const { text, mark } = template.render(messages, []);
+      const tokens = await tokenizer.tokenizePrompt(text, mark, MAX_TEMPLATE_TOKENS, new TimeSlice(''));
+      // The tokenizer may add the first token.
+      counts.push(tokens.length + 1);
+    }
+    return counts;
+  } catch {
+    return [];
+  }
 }
 
 /** Creates the context, sized by calibration and free memory. */

@@ -37,6 +37,8 @@ export interface ModelFacts {
   /** Whether the chat template renders documents. */
   documents: boolean;
   suffix: boolean;
+  /** Tokens of `SAMPLE_PROMPTS`; empty: the chat template cannot render them. */
+  sampleTokens: readonly number[];
   calibration: Calibration;
   /** `stored`: measured at an earlier start. `none`: defaults. */
   calibrationFrom: 'measured' | 'stored' | 'none';

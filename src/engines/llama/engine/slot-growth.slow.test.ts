@@ -127,7 +127,7 @@ describe('memory on demand', { concurrency: 2 }, () => {
         if (line.includes('model unloaded')) unloading.resolve();
       };
       const logger = createLogger('info', { write });
-      const expected = { contextTokens: 512, parameters: 1 };
+      const expected = { contextTokens: 512, parameters: 1, sampleTokens: [] };
       const engine = start({ ...onDemand('unloaded'), keepAliveMs: 100, expected, logger });
       await engine.check(never);
       assert.equal(engine.hostPid, null);
