@@ -4,7 +4,7 @@ import { batchRoutes } from './batches/routes.ts';
 import { usageRoutes } from './billing/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { consoleRoutes } from './console/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
@@ -33,11 +33,11 @@ import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statisti
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
-import { findSession } from './users/authenticate-session.ts';
-import { createOidcProvider } from './users/oidc-provider.ts';
 import { PASSWORD_COST, type PasswordCost } from './users/password.ts';
 import { userRoutes } from './users/routes.ts';
-import { readSessionToken } from './users/session-cookie.ts';
+import { findSession } from './users/sessions/authenticate-session.ts';
+import { readSessionToken } from './users/sessions/session-cookie.ts';
+import { createOidcProvider } from './users/sign-in/oidc-provider.ts';
 
 /** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps & {

@@ -1,6 +1,6 @@
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { BlobStore } from './blobs/blob-store.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import type { Database } from './db/db.ts';
 import type { ModerationScores } from './engines/moderation-engine.ts';
 import type { ModelLookup } from './engines/registry.ts';

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // Entry point of every command. Plain JavaScript, so that an old Node can report its version.
-import { isNodeTooOld, requireNode24 } from './require-node.js';
+import { isNodeTooOld, requireNode24 } from './boot/require-node.js';
 
 // Dynamic imports: an old Node lacks the modules and the syntax of the files below.
-if (isNodeTooOld()) await (await import('./pinned-node.js')).runOnPinnedNode();
+if (isNodeTooOld()) await (await import('./boot/pinned-node.js')).runOnPinnedNode();
 requireNode24();
 // Files of this process and its children are accessible only to their user. `execve`, `fork` and `exec` keep the umask.
 process.umask(0o077);
@@ -13,7 +13,7 @@ process.umask(0o077);
 const isService = ['serve', 'api', 'worker'].includes(process.argv[2]);
 const isSet = process.env['MALLOC_ARENA_MAX'] !== undefined;
 if (process.platform === 'linux' && isService && !isSet && process.execve && !process.channel) {
-  const { heapFlags, planMemory } = await import('./memory-budget.ts');
+  const { heapFlags, planMemory } = await import('./config/memory-budget.ts');
   const { readMemoryLimit } = await import('./lib/memory-limit.ts');
   const plannedMb = Number(process.env['QUIRE_MEMORY_LIMIT_MB']);
   const limitBytes = plannedMb > 0 ? plannedMb * 2 ** 20 : readMemoryLimit().bytes;
@@ -40,6 +40,6 @@ if (isService && process.env['npm_command'] === 'exec') {
 }
 // LanceDB writes its warnings as plain text between the JSON lines on stderr.
 process.env['LANCEDB_LOG'] ??= 'error';
-await import('./quick-imports.js');
+await import('./boot/quick-imports.js');
 const { main } = await import('./main.ts');
 process.exitCode = await main(process.argv.slice(2));

@@ -19,12 +19,12 @@ import {
 import { queueReEmbedding } from './knowledge-bases/ingestion/queue-re-embedding.ts';
 import { INGEST_SOURCE } from './knowledge-bases/jobs/ingest-job.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
-import { type PurgeDeps, purgeOrganizations } from './purge-organizations.ts';
 import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
 import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
-import { pruneSessions } from './users/prune-sessions.ts';
+import { type PurgeDeps, purgeOrganizations } from './retention/purge-organizations.ts';
+import { pruneSessions } from './users/sessions/prune-sessions.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

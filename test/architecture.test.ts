@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/config/config.ts';
 import { GENERATED, missingStatements } from '../tools/generated.ts';
 import './architecture/rules.test.ts';
 import { findCycles } from './architecture/cycles.ts';
@@ -69,9 +69,9 @@ describe('the documentation', () => {
     assert.deepEqual({ unnamed, gone }, { unnamed: [], gone: [] }, 'docs/architecture.md:1 layout');
   });
 
-  it('docs/configuration.md names every variable that src/config.ts knows', () => {
+  it('docs/configuration.md names every variable that src/config/config.ts knows', () => {
     const page = read('docs/configuration.md');
-    const names = [...read('src/config.ts').matchAll(/'(QUIRE_[A-Z_]*[A-Z])'/g)].map(([, name = '']) => name);
+    const names = [...read('src/config/config.ts').matchAll(/'(QUIRE_[A-Z_]*[A-Z])'/g)].map(([, name = '']) => name);
     assert.ok(names.length > 0);
     assert.deepEqual(
       names.filter((name) => !page.includes(`\`${name}\``)),

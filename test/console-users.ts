@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { insertOrganization, selectOrganizationByName } from '../src/accounts/store.ts';
 import { DEFAULT_ORGANIZATION, type UserRole } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
-import { addInvitation, acceptInvitation as redeem } from '../src/users/invitations.ts';
+import { addInvitation, acceptInvitation as redeem } from '../src/users/members/invitations.ts';
 import type { AcceptInvitation } from '../src/users/schema.ts';
-import type { SignInLimits } from '../src/users/sign-in-attempts.ts';
+import type { SignInLimits } from '../src/users/sessions/sign-in-attempts.ts';
 import { type Answer, CHEAP_PASSWORDS, type TestApi } from './harness.ts';
 
 /** Password of the users of `acceptInvitation`. */

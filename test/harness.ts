@@ -13,7 +13,7 @@ import { type AppDeps, createApp, type RequestTimeouts } from '../src/app.ts';
 import { openBilling } from '../src/billing/billing.ts';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { openFolderStore } from '../src/blobs/folder-store.ts';
-import { type Config, loadConfig } from '../src/config.ts';
+import { type Config, loadConfig } from '../src/config/config.ts';
 import type { Database } from '../src/db/db.ts';
 import type { Deps } from '../src/deps.ts';
 import type { GenerationEngine } from '../src/engines/engine.ts';

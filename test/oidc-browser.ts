@@ -1,7 +1,7 @@
 /** A browser that signs in to a test API through the issuer of `oidc-issuer.ts`. */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import type { Config } from '../src/config.ts';
+import type { Config } from '../src/config/config.ts';
 import { OidcSignIn } from '../src/users/schema.ts';
 import { readSetCookie, SAME_ORIGIN } from './console-users.ts';
 import { type Answer, assertSchema, startApi, type TestApi } from './harness.ts';

@@ -10,7 +10,7 @@
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { requireNode24 } from '../src/require-node.js';
+import { requireNode24 } from '../src/boot/require-node.js';
 import { shareProcesses } from './share-processes.js';
 
 requireNode24();
@@ -56,7 +56,7 @@ const { prepare } = await import('./prepare.ts');
 const prepared = await prepare();
 const shared = isFast ? shareProcesses(files) : null;
 // As the service does it: most of a short test file is its imports.
-const quickImports = new URL('../src/quick-imports.js', import.meta.url).href;
+const quickImports = new URL('../src/boot/quick-imports.js', import.meta.url).href;
 const child = spawn(
   process.execPath,
   [

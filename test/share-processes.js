@@ -15,7 +15,7 @@ const OWN_PROCESS = [
   /mock\.module|node:child_process|node:worker_threads|node:v8/,
 ];
 /** pdf.js behaves differently once another file has defined classes of the DOM. */
-const OWN_PROCESS_FOLDER = 'src/knowledge-bases/extract/pdf/';
+const OWN_PROCESS_FOLDER = 'src/extraction/pdf/';
 /** Name of the folder of written test files, without its random end. */
 export const GROUP_FOLDER_PREFIX = 'quire-tests-';
 /** The tests of client libraries share one service (`useBackends`). */

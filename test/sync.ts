@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import type { Config } from '../src/config.ts';
+import type { Config } from '../src/config/config.ts';
 import { startIngestion } from '../src/knowledge-bases/ingestion/ingestion-worker.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
 import { withDeadline } from './deadline.ts';

@@ -3,7 +3,7 @@ import { type AppDeps, createApp } from '../src/app.ts';
 import { ModelRegistry } from '../src/engines/registry.ts';
 import { unlimited } from '../src/http/rate-limit.ts';
 import { createLogger } from '../src/lib/logger.ts';
-import { VERSION } from '../src/version.ts';
+import { VERSION } from '../src/lib/version.ts';
 
 /** Dependencies of an API that is described but never called: only those that route registration uses are real. */
 function describedDeps(): AppDeps {

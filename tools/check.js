@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { requireNode24 } from '../src/require-node.js';
+import { requireNode24 } from '../src/boot/require-node.js';
 
 requireNode24();
 

@@ -1,4 +1,4 @@
-import { ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from '../src/config-settings.ts';
+import { ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from '../src/config/settings.ts';
 import { fileVariable } from '../src/lib/secret-file.ts';
 
 /** Keywords of a JSON schema that describe accepted values. */
@@ -50,7 +50,7 @@ export function configurationPage(): string {
 function introduction(): string {
   return `# Configuration
 
-Written by \`npm run generate\` from \`src/config-settings.ts\`; change that file, not this page.
+Written by \`npm run generate\` from \`src/config/settings.ts\`; change that file, not this page.
 
 Quire starts without configuration. Settings come from environment variables or a YAML file: \`quire.yaml\` in the working
 directory if it exists, or the file named by \`QUIRE_CONFIG\`.

@@ -1,4 +1,4 @@
-import type { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
+import type { Extractor } from '../../src/extraction/extractor.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 import { readFile, splitBytes } from './reading.ts';
 

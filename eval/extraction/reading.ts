@@ -1,4 +1,4 @@
-import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
+import { Extractor } from '../../src/extraction/extractor.ts';
 
 /** Default chunk size of knowledge bases. */
 const CHUNK_SIZE_TOKENS = 512;

@@ -9,8 +9,8 @@ import {
   renderMetricTable,
 } from '../../bench/harness/metric-table.ts';
 import { mean } from '../../bench/harness/statistics.ts';
-import { documentFormat } from '../../src/knowledge-bases/extract/formats.ts';
-import { parsePage } from '../../src/knowledge-bases/extract/html/parse-page.ts';
+import { documentFormat } from '../../src/extraction/formats.ts';
+import { parsePage } from '../../src/extraction/html/parse-page.ts';
 import { readTar, type TarFile } from './archives.ts';
 import { LARGE_READS } from './large-files.ts';
 import { type ReadResult, readFile, splitBytes, withPeak } from './reading.ts';

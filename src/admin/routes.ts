@@ -1,6 +1,6 @@
 import { auditRoutes } from '../audit/routes.ts';
 import type { App } from '../http/app.ts';
-import { userAdminRoutes } from '../users/admin-routes.ts';
+import { userAdminRoutes } from '../users/members/admin-routes.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { configurationRoutes } from './configuration/routes.ts';
 import { creditRoutes } from './credits/routes.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { readOptionalFile } from '../lib/read-optional-file.ts';
 import { createSecrets, type Secrets } from '../lib/secrets.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { eq } from 'drizzle-orm';
 import { newMarkerKey } from '../blobs/blob-store.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { OperatorError } from '../lib/operator-error.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFolderStore } from '../blobs/folder-store.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
 import { holdsDatabase, requireNoPglite } from '../db/embedded/cluster-folder.ts';
@@ -11,8 +11,8 @@ import type { Logger } from '../lib/logger.ts';
 import { JobQueue } from '../queue/job-queue.ts';
 import { ChunkIndex } from '../search/chunk-index.ts';
 import { parseIndexUrl } from '../search/storage.ts';
-import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { SECRETS_KEY_FILE } from './secrets.ts';
+import type { ProcessLifecycle } from './shutdown-order.ts';
 
 /** Exit code of a process whose database does not stay up. Supervisors restart on it. */
 const GAVE_UP_EXIT_CODE = 1;

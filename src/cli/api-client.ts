@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ClientConfig, loadClientConfig } from '../client-config.ts';
-import { CLIENT_DEFAULTS } from '../config-defaults.ts';
+import { type ClientConfig, loadClientConfig } from '../config/client-config.ts';
+import { CLIENT_DEFAULTS } from '../config/defaults.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import { connectionError, HttpStatusError, notQuireError, responseError } from './client-errors.ts';

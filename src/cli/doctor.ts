@@ -1,4 +1,4 @@
-import { loadClientConfig } from '../client-config.ts';
+import { loadClientConfig } from '../config/client-config.ts';
 import type { HealthCheck } from '../health/check-health.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { CliCommand } from './command.ts';

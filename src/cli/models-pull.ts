@@ -34,7 +34,7 @@ interface PullOptions {
 /** `quire models pull`. */
 export async function pullCommand(word: string, { name, sha256, ...output }: PullOptions) {
   // Imported here: the other commands of `models` need no configuration schema.
-  const { loadConfig } = await import('../config.ts');
+  const { loadConfig } = await import('../config/config.ts');
   const config = loadConfig();
   const source = parseModelSource(word, config.hubUrl, name);
   const stop = new AbortController();

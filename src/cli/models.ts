@@ -1,5 +1,5 @@
 import type { BoundModel } from '../admin/models/schema.ts';
-import { loadClientConfig } from '../client-config.ts';
+import { loadClientConfig } from '../config/client-config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';

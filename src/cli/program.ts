@@ -1,4 +1,4 @@
-import { VERSION } from '../version.ts';
+import { VERSION } from '../lib/version.ts';
 import { CliCommand, rejectBlankValues } from './command.ts';
 import { exitWhenPipeCloses } from './output.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config/config.ts';
 import { createLogger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { reloadConfig } from './reload.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 
 /** Throws an `OperatorError` unless a process of one role can share its stores with the others. */

@@ -1,6 +1,7 @@
+import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
 import { requireOwnStores } from '../boot/store-identities.ts';
 import { openBlobs, openDatabase, openIndex } from '../boot/stores.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
@@ -8,7 +9,6 @@ import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts'
 import { OperatorError } from '../lib/operator-error.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { SharedModelFiles } from '../models/bindings/shared-model-files.ts';
-import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { openOperatorApi } from './operator-api.ts';
 import type { StateDeps, StateNeeds } from './state-command.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadClientConfig } from '../client-config.ts';
+import { loadClientConfig } from '../config/client-config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { sendCommand } from './command-client.ts';
 import type { StateDeps, StateNeeds } from './state-command.ts';
@@ -25,7 +25,7 @@ export async function runStateCommand(
 
 /** Opens the database in this process for `use`. Its modules are imported here, which keeps commands fast that find a service. */
 export async function openState<T>(needs: StateNeeds, use: (deps: StateDeps) => Promise<T>): Promise<T> {
-  const { loadConfig } = await import('../config.ts');
+  const { loadConfig } = await import('../config/config.ts');
   const config = loadConfig();
   const isNew = config.databaseUrl === null && !existsSync(join(config.dataDir, 'postgres'));
   if (needs.isReadOnly && isNew) {

@@ -1,10 +1,10 @@
 import { boot } from '../boot/boot.ts';
-import { loadConfig } from '../config.ts';
+import { SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
+import { loadConfig } from '../config/config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, openLogDestination } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
-import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker } from '../worker.ts';
 import { requireSharedStores } from './require-shared-stores.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';

@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { type AppDeps, createApp } from '../app.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { App } from '../http/app.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../lib/version.ts';
 
 type Address = Pick<Config, 'host' | 'port'>;
 

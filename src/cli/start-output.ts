@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import type { BootstrapKey } from '../accounts/bootstrap.ts';
+import type { SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
+import { VERSION } from '../lib/version.ts';
 import type { InitialPullStatus } from '../models/downloads/initial-pull.ts';
-import type { SHUTDOWN_ORDER } from '../shutdown-order.ts';
-import { VERSION } from '../version.ts';
 import type { ProgressOutput } from './live-line.ts';
 
 type Part = (typeof SHUTDOWN_ORDER)[number];

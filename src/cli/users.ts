@@ -1,4 +1,4 @@
-import { loadClientConfig } from '../client-config.ts';
+import { loadClientConfig } from '../config/client-config.ts';
 import { isId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import type { PasswordReset, User } from '../users/schema.ts';

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { ListOrder, ListQuery, NameSearch } from '../db/page.ts';
+import { MAX_FILE_BYTES } from '../extraction/limits.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { FILE_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
 
 /** Size limit of uploads: 512 MiB. */
-export const MAX_UPLOAD_BYTES = 536_870_912;
+export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES;
 
 const Purpose = Type.Enum([...FILE_PURPOSES]);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/config.ts';
 import { parseRateLimits } from './parse-rate-limits.ts';
 
 const NONE = { requestsPerMinute: null, tokensPerMinute: null, concurrent: null };

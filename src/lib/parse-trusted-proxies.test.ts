@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/config.ts';
 
 const read = (value: string) => loadConfig({ QUIRE_TRUSTED_PROXIES: value, QUIRE_CONFIG: '/dev/null' }).trustedProxies;
 

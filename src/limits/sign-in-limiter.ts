@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { clientNetwork } from '../lib/client-network.ts';
-import type { SignInAttempt, SignInLimits } from '../users/sign-in-attempts.ts';
+import type { SignInAttempt, SignInLimits } from '../users/sessions/sign-in-attempts.ts';
 import type { LimitStore } from './limit-store.ts';
 
 /** Failed attempts per minute and burst. */

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { embeddingRequest } from '../../test/embedding-conformance.ts';
 import { type ArchitectureName, writeArchitecture } from '../../test/fixtures/architectures/write-architecture.ts';
-import { loadConfig } from '../config.ts';
+import { SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
+import { loadConfig } from '../config/config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
-import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { EnginePool } from './engine-pool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-boot-'));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createBundledChat } from '../engines/bundled/chat/bundled-chat.ts';
 import { CHAT_TEMPLATE } from '../engines/bundled/chat/template.ts';
 import { createBundledEmbedding, createTokenCounter } from '../engines/bundled/embedding/bundled-embedding.ts';

@@ -8,7 +8,7 @@ import { scriptedEngine } from '../../test/scripted-engine.ts';
 import { rollUpUsage } from '../billing/roll-up-usage.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { DAY_MS, firstIdAt } from '../billing/usage-store.ts';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/config.ts';
 import type { Database } from '../db/db.ts';
 import { ModelRegistry } from '../engines/registry.ts';
 import { createLogger } from '../lib/logger.ts';

@@ -6,8 +6,8 @@ import { useOidcApi } from '../../test/oidc-browser.ts';
 import { untilBlocked } from '../../test/support/until-blocked.ts';
 import { newId } from '../lib/ids.ts';
 import { parseGroupRoles } from '../lib/parse-group-roles.ts';
-import { changeMembership } from './change-rights.ts';
-import { insertIdentity } from './identity-store.ts';
+import { changeMembership } from './members/change-rights.ts';
+import { insertIdentity } from './sessions/identity-store.ts';
 import { hasInvitation, selectMember } from './store.ts';
 import { hashToken } from './tokens.ts';
 

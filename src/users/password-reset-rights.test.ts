@@ -13,9 +13,9 @@ import { useOidcApi } from '../../test/oidc-browser.ts';
 import { OPERATOR, type UserRole } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { parseGroupRoles } from '../lib/parse-group-roles.ts';
-import { insertIdentity } from './identity-store.ts';
+import { createPasswordReset } from './members/reset-password.ts';
 import { verifyPassword } from './password.ts';
-import { createPasswordReset } from './reset-password.ts';
+import { insertIdentity } from './sessions/identity-store.ts';
 import { selectUser } from './store.ts';
 
 const NEW_PASSWORD = "a new password'; \n\u{1F511}";

@@ -3,15 +3,9 @@ import { Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
-import { readClient } from './client-request.ts';
-import { deviceCookie } from './device-cookie.ts';
-import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation } from './invitations.ts';
-import { changeRole, listMembers, removeMember } from './manage-members.ts';
-import { oidcRoutes } from './oidc-routes.ts';
-import type { OidcDeps } from './oidc-sign-in.ts';
-import { ownAccountRoutes } from './own-account-routes.ts';
-import { endOtherSessions } from './own-sessions.ts';
-import { redeemPasswordReset } from './reset-password.ts';
+import { acceptInvitation, createInvitation, listInvitations, withdrawInvitation } from './members/invitations.ts';
+import { changeRole, listMembers, removeMember } from './members/manage-members.ts';
+import { redeemPasswordReset } from './members/reset-password.ts';
 import {
   AcceptInvitation,
   ChangePassword,
@@ -29,7 +23,11 @@ import {
   SwitchOrganization,
   UpdateMember,
 } from './schema.ts';
-import { readSessionToken, requireSameOrigin, sessionCookie } from './session-cookie.ts';
+import { readClient } from './sessions/client-request.ts';
+import { deviceCookie } from './sessions/device-cookie.ts';
+import { ownAccountRoutes } from './sessions/own-account-routes.ts';
+import { endOtherSessions } from './sessions/own-sessions.ts';
+import { readSessionToken, requireSameOrigin, sessionCookie } from './sessions/session-cookie.ts';
 import {
   changePassword,
   requireSession,
@@ -38,7 +36,9 @@ import {
   signOut,
   switchOrganization,
   viewSession,
-} from './sessions.ts';
+} from './sessions/sessions.ts';
+import { oidcRoutes } from './sign-in/oidc-routes.ts';
+import type { OidcDeps } from './sign-in/oidc-sign-in.ts';
 import { deleteSession } from './store.ts';
 import { hashToken } from './tokens.ts';
 

@@ -11,11 +11,11 @@ import {
 } from '../../test/console-users.ts';
 import { type Answer, assertError, CHEAP_PASSWORDS, startApi, type TestApi, useApi } from '../../test/harness.ts';
 import { newId } from '../lib/ids.ts';
-import { acceptInvitation as redeem } from './invitations.ts';
+import { acceptInvitation as redeem } from './members/invitations.ts';
+import { createSetupInvitation } from './members/setup-invitation.ts';
 import { hashPassword } from './password.ts';
-import { pruneSessions } from './prune-sessions.ts';
-import { sessionCookie } from './session-cookie.ts';
-import { createSetupInvitation } from './setup-invitation.ts';
+import { pruneSessions } from './sessions/prune-sessions.ts';
+import { sessionCookie } from './sessions/session-cookie.ts';
 import { selectMemberships, updateUser } from './store.ts';
 import { hashToken, newToken } from './tokens.ts';
 

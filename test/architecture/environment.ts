@@ -1,16 +1,16 @@
 import type { Node } from 'oxc-parser';
 import { type Checker, isTest, nodeName, violationAt, walk } from './source.ts';
 
-const READER = 'src/config.ts';
+const READER = 'src/config/config.ts';
 /** Reads the few settings of client commands without the modules of `READER`. */
-const CLIENT_READER = 'src/client-config.ts';
+const CLIENT_READER = 'src/config/client-config.ts';
 /** Entry points that set variables for Node and libraries before those are loaded. They read no settings. */
-const SETTERS: ReadonlySet<string> = new Set(['src/start.js', 'src/quick-imports.js']);
+const SETTERS: ReadonlySet<string> = new Set(['src/start.js', 'src/boot/quick-imports.js']);
 /** Modules that pass their environment to child processes. */
 const RUNNERS = ['bench/', 'tools/mutation/'];
 const PROCESS_MODULES: ReadonlySet<string> = new Set(['process', 'node:process']);
 
-/** Allows `process.env` only in `src/config.ts`, so that every setting is validated, documented and passed on. */
+/** Allows `process.env` only in `src/config/config.ts`, so that every setting is validated, documented and passed on. */
 export const checkEnvironment: Checker = (source) => {
   const isReader = source.path === READER || source.path === CLIENT_READER;
   const isExempt = isReader || SETTERS.has(source.path) || isTest(source.path);

@@ -8,21 +8,9 @@ import { type Checker, isTest, type Source, type Violation, violationAt, walk } 
  * product.
  */
 export const ORDER: readonly (readonly string[])[] = [
-  [
-    'lib',
-    'errors',
-    'config',
-    'config-settings',
-    'config-defaults',
-    'config-sign-in',
-    'client-config',
-    'memory-budget',
-    'require-node',
-    'pinned-node',
-    'quick-imports',
-  ],
-  ['data-folder', 'db', 'blobs', 'search', 'engines'],
-  ['queue'],
+  ['lib', 'errors', 'config'],
+  ['data-folder', 'db', 'blobs', 'search', 'engines', 'extraction'],
+  ['queue', 'chunking'],
   ['deps'],
   ['http'],
   ['audit'],
@@ -34,7 +22,8 @@ export const ORDER: readonly (readonly string[])[] = [
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches', 'admin'],
-  ['app', 'worker', 'purge-organizations', 'cli', 'boot', 'shutdown-order', 'main', 'version', 'start'],
+  ['retention'],
+  ['app', 'worker', 'cli', 'boot', 'main', 'start'],
 ];
 
 /** Order of subfolders: each may import from those before it. Files of the folder itself have no position. */
@@ -55,12 +44,11 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'engine',
   ],
   'src/models': ['downloads', 'bindings'],
+  'src/users': ['sessions', 'members', 'sign-in'],
   'src/knowledge-bases': [
     'jobs',
     'documents',
     'data-sources',
-    'extract',
-    'chunk',
     'index-integrity',
     'ingestion',
     'retrieval',

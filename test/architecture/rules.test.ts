@@ -29,14 +29,14 @@ const lines = (count: number): string => '\n'.repeat(count);
 
 describe('checkSubfolderOrder', () => {
   it('refuses upward imports between ordered subfolders, and a subfolder without a place', () => {
-    const path = 'src/knowledge-bases/extract/a.ts';
-    assertFound(checkSubfolderOrder, path, "import '../ingestion/b.ts';", /'extract' imports 'ingestion'/);
+    const path = 'src/knowledge-bases/jobs/a.ts';
+    assertFound(checkSubfolderOrder, path, "import '../ingestion/b.ts';", /'jobs' imports 'ingestion'/);
     assertFound(checkSubfolderOrder, 'src/knowledge-bases/drawer/a.ts', '', /'drawer' has no place/);
   });
 
   it('accepts downward imports, and files of the folder itself', () => {
-    for (const text of ["import '../jobs/b.ts';", "import '../tables.ts';", "import '../../lib/ids.ts';"]) {
-      assert.deepEqual(found(checkSubfolderOrder, 'src/knowledge-bases/extract/a.ts', text), []);
+    for (const text of ["import './b.ts';", "import '../tables.ts';", "import '../../lib/ids.ts';"]) {
+      assert.deepEqual(found(checkSubfolderOrder, 'src/knowledge-bases/jobs/a.ts', text), []);
     }
     assert.deepEqual(found(checkSubfolderOrder, 'src/knowledge-bases/routes.ts', "import './grounding/b.ts';"), []);
   });
@@ -136,7 +136,7 @@ describe('checkOrder', () => {
     ['src/chat/start-chat.ts', "import { a } from '../inference/admission.ts';\nimport { b } from './chunks.ts';"],
     ['src/engines/llama/engine/host.ts', "import { a } from '../engine.ts';\nimport { b } from '../../lib/ids.ts';"],
     ['src/health/routes.ts', "import { a } from '../http/auth.ts';\nimport { b } from '../engines/registry.ts';"],
-    ['src/config.ts', "import { a } from './lib/logger.ts';\nimport { b } from './config-settings.ts';"],
+    ['src/config/config.ts', "import { a } from './lib/logger.ts';\nimport { b } from './config-settings.ts';"],
     ['src/cli/serve.ts', "import { a } from '../boot/boot.ts';\nimport { b } from '../app.ts';"],
     ['src/main.ts', "import { a } from './cli/commands.ts';\nimport fs from 'node:fs';"],
     ['src/db/db.test.ts', "import { a } from '../../test/harness.ts';\nimport { b } from '../app.ts';"],
@@ -254,8 +254,8 @@ describe('checkEnvironment', () => {
   for (const text of reads) {
     it(`refuses ${text}`, () => assertFound(checkEnvironment, 'src/boot/boot.ts', text, /^1 process\.env outside/));
   }
-  it('accepts it in src/config.ts, tests and benchmarks, and what only looks like it', () => {
-    for (const path of ['src/config.ts', 'test/harness.ts', 'src/config.test.ts', 'bench/run.ts']) {
+  it('accepts it in src/config/config.ts, tests and benchmarks, and what only looks like it', () => {
+    for (const path of ['src/config/config.ts', 'test/harness.ts', 'src/config/config.test.ts', 'bench/run.ts']) {
       assert.deepEqual(found(checkEnvironment, path, 'process.env;'), []);
     }
     assert.deepEqual(found(checkEnvironment, 'src/boot/boot.ts', 'process.argv; options.env; // process.env'), []);

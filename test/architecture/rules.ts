@@ -15,7 +15,7 @@ export const RULES: Readonly<Record<string, Checker>> = {
   'functions, files and parameter lists keep their budgets': checkBudgets,
   'any needs a reason on the line above': checkAny,
   'no non-null assertion outside tests': checkNonNull,
-  'only src/config.ts reads process.env': checkEnvironment,
+  'only src/config/config.ts reads process.env': checkEnvironment,
   'names are kebab-case and say what is in it': checkNames,
   'no comment marks unfinished work': checkUnfinished,
   'every export has a docstring': checkDocstrings,

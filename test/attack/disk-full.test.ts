@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { spool } from '../../src/knowledge-bases/extract/spool.ts';
+import { spool } from '../../src/extraction/spool.ts';
 import { StoreNotWritableError } from '../../src/lib/store-unavailable.ts';
 import { encodeForm, sendForm } from '../forms.ts';
 import {

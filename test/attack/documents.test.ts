@@ -1,7 +1,7 @@
 /** Hostile documents in a real extraction process: each ends in time, keeps its text, and leaves the process usable. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
+import { Extractor } from '../../src/extraction/extractor.ts';
 import { makePdf } from '../fixtures/documents-pdf.ts';
 import { scaled } from './scale.ts';
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { MIN_MEMORY_MB } from '../../src/memory-budget.ts';
+import { MIN_MEMORY_MB } from '../../src/config/memory-budget.ts';
 import { chat, chatBody } from '../crash/load.ts';
 import { column, makePdf } from '../fixtures/documents-pdf.ts';
 import { newDataDir, runQuire, type Service, startService, useEmbeddedDatabases } from '../spawned-service.ts';

@@ -7,7 +7,7 @@ import type { Database } from '../../src/db/db.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { addInvitation } from '../../src/users/invitations.ts';
+import { addInvitation } from '../../src/users/members/invitations.ts';
 import { hashPassword } from '../../src/users/password.ts';
 import { selectMemberships } from '../../src/users/store.ts';
 import { newToken } from '../../src/users/tokens.ts';

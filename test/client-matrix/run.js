@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { requireNode24 } from '../../src/require-node.js';
+import { requireNode24 } from '../../src/boot/require-node.js';
 
 requireNode24();
 

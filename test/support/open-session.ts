@@ -1,6 +1,6 @@
 import type { UserRole } from '../../src/lib/caller.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { openSession } from '../../src/users/sessions.ts';
+import { openSession } from '../../src/users/sessions/sessions.ts';
 import { insertUser, upsertMember } from '../../src/users/store.ts';
 import type { Answer, TestApi } from '../harness.ts';
 

@@ -19,7 +19,7 @@ describe('the sample of mutants', () => {
 
   it('counts a file for the innermost published module, and an unpublished one for its folder', () => {
     assert.equal(publishedModule('src/knowledge-bases/ingestion/process-items.ts'), 'knowledge-bases/ingestion');
-    assert.equal(publishedModule('src/knowledge-bases/chunk/atoms.ts'), 'knowledge-bases/chunk');
+    assert.equal(publishedModule('src/chunking/atoms.ts'), 'chunking');
     assert.equal(publishedModule('src/engines/registry.ts'), 'engines/registry');
     assert.equal(publishedModule('src/files/store.ts'), 'files');
   });

@@ -14,7 +14,7 @@ export const MODULES: readonly string[] = [
   'knowledge-bases/retrieval',
   'knowledge-bases/grounding',
   'knowledge-bases/ingestion',
-  'knowledge-bases/chunk',
+  'chunking',
 ];
 
 /** Declarations: tables are checked against migrations, schemas against the API description. */

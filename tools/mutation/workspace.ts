@@ -114,7 +114,7 @@ export class Workspace {
   }
 
   #imports(): string[] {
-    return [`--import=${join(this.folder, 'src/quick-imports.js')}`];
+    return [`--import=${join(this.folder, 'src/boot/quick-imports.js')}`];
   }
 
   async #runNode(

@@ -1,5 +1,5 @@
-import type { Config, SettingSource } from '../../config.ts';
-import { SETTINGS, type Setting } from '../../config-settings.ts';
+import type { Config, SettingSource } from '../../config/config.ts';
+import { SETTINGS, type Setting } from '../../config/settings.ts';
 import type { Configuration, ConfiguredSetting } from './schema.ts';
 
 /** Shown instead of a secret. */

@@ -1,5 +1,5 @@
 import { type ApiError, invalidValue } from '../../errors.ts';
-import type { IngestionError, JobErrorCode } from '../jobs/job-error.ts';
+import type { IngestionError, JobErrorCode } from '../../extraction/ingestion-error.ts';
 
 /** Stands for the field with the address of the service. */
 const ADDRESS = 'address';

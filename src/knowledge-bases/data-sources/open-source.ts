@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
+import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
-import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';

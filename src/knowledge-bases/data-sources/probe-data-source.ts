@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.ts';
 import { invalidValue, notFound } from '../../errors.ts';
+import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
-import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import { toAccessError } from './access-error.ts';
 import type { SourceItem } from './connectors/connector.ts';

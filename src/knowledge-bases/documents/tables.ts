@@ -1,5 +1,5 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
-import type { DocumentWarning } from '../jobs/document-warning.ts';
+import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import type { JobError } from '../jobs/job-error.ts';
 import { byteCount, dataSources, type Metadata, ofKnowledgeBase } from '../tables.ts';
 import type { StoredMetadata } from './metadata.ts';

@@ -1,9 +1,10 @@
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
+import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
-import { IngestionError, jobErrorOf } from '../jobs/job-error.ts';
+import { jobErrorOf } from '../jobs/job-error.ts';
 import type { IngestionJob } from '../jobs/schema.ts';
 import { selectJob } from '../jobs/store.ts';
 import { viewJob } from '../jobs/view-job.ts';

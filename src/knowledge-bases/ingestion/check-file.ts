@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
+import type { Extractor } from '../../extraction/extractor.ts';
 import { readContent } from '../../files/read-content.ts';
 import { selectFile, updateChecked, updateFailed } from '../../files/store.ts';
-import type { Extractor } from '../extract/extractor.ts';
 
 /** Codes that do not depend on the file: the check is repeated. */
 const TRANSIENT: ReadonlySet<string> = new Set(['server_error', 'timeout']);

@@ -1,5 +1,6 @@
+import type { DocumentMetadata, MetadataValue } from '../../extraction/document-metadata.ts';
 import { truncateGraphemes } from '../../lib/truncate.ts';
-import type { DocumentMetadata, MetadataValue, StoredMetadata } from '../documents/metadata.ts';
+import type { StoredMetadata } from '../documents/metadata.ts';
 
 /** Maximum bytes of a document's metadata as JSON, as for metadata that callers send. Every search result repeats it. */
 const MAX_STORED_BYTES = 65_536;

@@ -1,3 +1,6 @@
+import type { DocumentMetadata } from '../../extraction/document-metadata.ts';
+import { flattenMetadata } from '../../extraction/flatten-metadata.ts';
+import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { admit } from '../../inference/admission.ts';
 import { type Call, serviceCaller } from '../../lib/caller.ts';
@@ -5,10 +8,8 @@ import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { GuardedHttp } from '../data-sources/connectors/http/guarded-http.ts';
-import type { DocumentMetadata } from '../documents/metadata.ts';
 import type { DocumentRow } from '../documents/store.ts';
-import { flattenMetadata } from '../extract/flatten-metadata.ts';
-import { IngestionError, type JobError, jobErrorOf } from '../jobs/job-error.ts';
+import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { countUnseen, hasPendingDeletions, setPendingDeletions } from './held-deletions-store.ts';
 import { maintainIndex } from './maintain-index.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { TextChunk } from '../../chunking/chunk.ts';
+import { chunkText } from '../../chunking/chunk-text.ts';
+import { type CooperativeSteps, runCooperatively } from '../../chunking/cooperative.ts';
+import type { ExtractedDocument, ExtractedText } from '../../extraction/extracted-document.ts';
 import { newId } from '../../lib/ids.ts';
 import { detectLanguage, type Language } from '../../search/languages.ts';
-import type { TextChunk } from '../chunk/chunk.ts';
-import { chunkText } from '../chunk/chunk-text.ts';
-import { type CooperativeSteps, runCooperatively } from '../chunk/cooperative.ts';
-import type { ExtractedDocument, ExtractedText } from '../extract/extracted-document.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
-import { IngestionError } from '../jobs/job-error.ts';
+import { IngestionError } from '../../extraction/ingestion-error.ts';
 
 /** Retry policy. */
 export interface RetryOptions {

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { ListOrder, ListQuery } from '../../db/page.ts';
+import { DOCUMENT_WARNING_CODES } from '../../extraction/document-warning.ts';
+import { JOB_ERROR_CODES } from '../../extraction/ingestion-error.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
-import { DOCUMENT_WARNING_CODES } from './document-warning.ts';
-import { JOB_ERROR_CODES } from './job-error.ts';
 
 /** Statuses of a job, in their order. */
 export const JOB_STATUSES = ['queued', 'processing', 'completed', 'failed'] as const;

@@ -1,6 +1,6 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import { dataSources, ofKnowledgeBase } from '../tables.ts';
-import type { DocumentWarning } from './document-warning.ts';
 import type { JobError } from './job-error.ts';
 
 const count = (name: string) => integer(name).notNull().default(0);

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Database, Sql } from '../../db/db.ts';
 import { ModelRegistry, modelRuntime, type ServedModel } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';

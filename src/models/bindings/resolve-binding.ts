@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { modelKind } from '../catalogue.ts';
 import { modelPath } from '../downloads/model-files.ts';
 import type { StoredBinding } from './store.ts';

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BlobNotFoundError, type BlobStore } from '../../blobs/blob-store.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/db.ts';
 import { hashFile } from '../../engines/llama/encoder/file-hash.ts';
 import { readGgufFacts } from '../../engines/llama/gguf/gguf-facts.ts';

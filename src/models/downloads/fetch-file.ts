@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, request } from 'undici';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 
 /** Hubs redirect once or twice, renamed repositories once more. */

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { until } from '../../../test/deadline.ts';
 import { sendFile, sha256Hex, useHub } from '../../../test/fixtures/hub-server.ts';
 import { writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../config/config.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { InitialPull, type InitialPullStatus } from './initial-pull.ts';
 import { findModelFile } from './model-files.ts';

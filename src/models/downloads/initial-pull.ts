@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { type InitialModel, suggestModel } from './downloadable-models.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import { isModelName, parseModelSource } from './model-source.ts';
 import { type PullOptions, pullModel } from './pull-model.ts';

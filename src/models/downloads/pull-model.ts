@@ -1,5 +1,5 @@
 import { mkdir, rename } from 'node:fs/promises';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { prepareDataFolder } from '../../data-folder/prepare.ts';
 import { readGgufFacts } from '../../engines/llama/gguf/gguf-facts.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';

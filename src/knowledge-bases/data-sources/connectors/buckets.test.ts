@@ -4,7 +4,7 @@ import { type GoogleServer, googleError, startGoogleServer } from '../../../../t
 import { type S3Server, startS3Server } from '../../../../test/fixtures/s3-server.ts';
 import { assertError } from '../../../../test/harness.ts';
 import { useSync } from '../../../../test/sync.ts';
-import { documentFormat } from '../../extract/formats.ts';
+import { documentFormat } from '../../../extraction/formats.ts';
 import { isSupportedFile } from './file-formats.ts';
 
 const { api, create, probe } = useSync();

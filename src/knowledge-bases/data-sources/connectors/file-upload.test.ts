@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { encodeForm, sendForm } from '../../../../test/forms.ts';
 import { useApi } from '../../../../test/harness.ts';
+import { IngestionError } from '../../../extraction/ingestion-error.ts';
 import { newId } from '../../../lib/ids.ts';
-import { IngestionError } from '../../jobs/job-error.ts';
 import { fileUpload } from './file-upload.ts';
 import { GuardedHttp } from './http/guarded-http.ts';
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
+import { IngestionError } from '../../../extraction/ingestion-error.ts';
 import { requireFormat } from '../../../files/formats.ts';
 import { selectFile, selectFilesOfIds } from '../../../files/store.ts';
-import { IngestionError } from '../../jobs/job-error.ts';
 import { COMMON_FIELDS } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 

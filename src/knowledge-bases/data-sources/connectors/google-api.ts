@@ -1,6 +1,6 @@
 import { createSign } from 'node:crypto';
 import type { Static } from 'typebox';
-import { IngestionError, type JobErrorCode } from '../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../extraction/ingestion-error.ts';
 import type { ServiceAccount } from './config-fields.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
 import { RestClient, ServiceError } from './http/rest-client.ts';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { IngestionError, type JobErrorCode } from '../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../extraction/ingestion-error.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
 import { codeOfStatus } from './http/rest-client.ts';
 

@@ -1,7 +1,7 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Type } from 'typebox';
+import { IngestionError } from '../../../extraction/ingestion-error.ts';
 import { MUST } from '../../../http/validation.ts';
-import { IngestionError } from '../../jobs/job-error.ts';
 import { COMMON_FIELDS, Endpoint, REMOTE_FIELDS, requirePlainUrl, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { isSupportedFile } from './file-formats.ts';

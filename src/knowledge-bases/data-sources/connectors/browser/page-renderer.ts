@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { FairSemaphore } from '../../../../lib/fair-semaphore.ts';
 import type { Logger } from '../../../../lib/logger.ts';
 import { describeError } from '../../../../lib/operator-error.ts';
-import { IngestionError } from '../../../jobs/job-error.ts';
 import { Chromium } from './chromium.ts';
 import { type FetchedDocument, type LoadResource, RequestInterception } from './intercept-requests.ts';
 

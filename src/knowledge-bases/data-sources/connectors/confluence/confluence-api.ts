@@ -1,4 +1,4 @@
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import type { GuardedHttp } from '../http/guarded-http.ts';
 import { RestClient } from '../http/rest-client.ts';
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import type { ServiceAccount } from '../config-fields.ts';
 import { createGoogleClient } from '../google-api.ts';
 import type { GuardedHttp, GuardedResponse } from '../http/guarded-http.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { describeError } from '../../../../lib/operator-error.ts';
-import { IngestionError } from '../../../jobs/job-error.ts';
 import type { ConnectorDeps } from '../connector.ts';
 import { ServiceError } from '../http/rest-client.ts';
 import type { DriveApi, DriveFile } from './drive-api.ts';

@@ -1,6 +1,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 
 /** `Accept-Encoding` of requests: what `decodeBody` can decode. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { REDIRECTS } from '../../../../../test/support/awkward.ts';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { GuardedHttp, readBody, redirectHeaders } from './guarded-http.ts';
 
 const { signal } = new AbortController();

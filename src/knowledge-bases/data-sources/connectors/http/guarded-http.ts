@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import { type Dispatcher, errors, request } from 'undici';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { AddressPolicy } from '../../../../lib/address-policy.ts';
 import { describeError } from '../../../../lib/operator-error.ts';
-import { IngestionError } from '../../../jobs/job-error.ts';
 import { ACCEPTED_ENCODINGS, decodeBody, tooManyBytes } from './decode-body.ts';
 import { BlockedAddressError, createGuardedDispatcher } from './guarded-connect.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../../extraction/ingestion-error.ts';
 import type { GuardedHttp, GuardedResponse } from './guarded-http.ts';
 import { RestClient } from './rest-client.ts';
 

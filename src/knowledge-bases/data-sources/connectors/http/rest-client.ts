@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../../extraction/ingestion-error.ts';
 import { type GuardedHttp, type GuardedRequest, type GuardedResponse, readBody } from './guarded-http.ts';
 import type { HostPace } from './host-pace.ts';
 import { retryDelayMs } from './retry-after.ts';

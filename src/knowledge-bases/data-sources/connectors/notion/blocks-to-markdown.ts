@@ -1,4 +1,4 @@
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { type NotionApi, type NotionBlock, normalizeId, plainText } from './notion-api.ts';
 
 /** Maximum nesting of blocks that is read. */

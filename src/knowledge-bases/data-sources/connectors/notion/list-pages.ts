@@ -1,4 +1,4 @@
-import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../../extraction/ingestion-error.ts';
 import { type NotionApi, type NotionDataSource, type NotionPage, normalizeId, type Parent } from './notion-api.ts';
 
 /** Maximum length of a chain of parents. */

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { Sql } from '../../../../db/db.ts';
-import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../../extraction/ingestion-error.ts';
 import type { ConnectorDeps, SourceItem } from '../connector.ts';
 import { HostPace } from '../http/host-pace.ts';
 import type { WebCrawlConfig } from './config.ts';

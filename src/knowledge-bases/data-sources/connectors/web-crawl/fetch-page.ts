@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { IngestionError, type JobErrorCode } from '../../../../extraction/ingestion-error.ts';
 import { type GuardedHttp, type GuardedResponse, readBody } from '../http/guarded-http.ts';
 import type { HostPace } from '../http/host-pace.ts';
 import { retryDelayMs } from '../http/retry-after.ts';

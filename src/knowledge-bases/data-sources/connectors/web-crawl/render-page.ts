@@ -1,4 +1,4 @@
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import type { LoadResource, ResourceRequest, ResourceResponse } from '../browser/intercept-requests.ts';
 import type { PageRenderer } from '../browser/page-renderer.ts';
 import type { ConnectorDeps } from '../connector.ts';

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 import robotsParser from 'robots-parser';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { type GuardedHttp, readBody } from '../http/guarded-http.ts';
 import { normalizeUrl } from './url-rules.ts';
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import type { ConnectorDeps, SourceItem } from '../connector.ts';
 import type { WebCrawlConfig } from './config.ts';
 import { attemptPage, type FetchedPage } from './fetch-page.ts';

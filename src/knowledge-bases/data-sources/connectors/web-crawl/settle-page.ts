@@ -1,5 +1,5 @@
 import type { Sql } from '../../../../db/db.ts';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import type { FetchedPage } from './fetch-page.ts';
 import { type CrawlPageRow, type CrawlScope, isStored, type PageResult } from './store.ts';
 import { normalizeUrl, type UrlRules } from './url-rules.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { bigserial, customType, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
-import type { JobErrorCode } from '../../../jobs/job-error.ts';
+import type { JobErrorCode } from '../../../../extraction/ingestion-error.ts';
 import { dataSources } from '../../../tables.ts';
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });

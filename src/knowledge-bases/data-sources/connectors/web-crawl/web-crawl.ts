@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
-import { IngestionError } from '../../../jobs/job-error.ts';
+import { IngestionError } from '../../../../extraction/ingestion-error.ts';
 import { requirePlainUrl } from '../config-fields.ts';
 import type { Connector, ConnectorDeps } from '../connector.ts';
 import { HostPace } from '../http/host-pace.ts';

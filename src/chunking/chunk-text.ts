@@ -1,0 +1,126 @@
+import type { ExtractedText } from '../extraction/extracted-document.ts';
+import { truncateGraphemes } from '../lib/truncate.ts';
+import { type Atoms, splitAtoms } from './atoms.ts';
+import { findBoundaries } from './boundaries.ts';
+import type { ChunkingModel, ChunkingStrategy, TextChunk } from './chunk.ts';
+import { runCooperatively } from './cooperative.ts';
+import { type AtomRange, cutFixedSize, cutRecursive } from './cut-greedy.ts';
+import { cutSemantic } from './cut-semantic.ts';
+
+/** Chunks per call to count tokens. */
+const COUNT_BATCH = 64;
+/** Maximum characters of a heading in a heading path, which every chunk below it repeats. Few have more than 100. */
+const MAX_HEADING_CHARACTERS = 200;
+
+/**
+ * Splits a document into chunks in text order. Every non-blank character is in at least one chunk; no chunk exceeds the
+ * strategy's size. A document without text has no chunks. Yields to the event loop every 10 ms.
+ */
+export async function chunkText(
+  document: ExtractedText,
+  strategy: ChunkingStrategy,
+  model: ChunkingModel,
+  signal: AbortSignal,
+): Promise<TextChunk[]> {
+  const atoms = await splitAtoms(document.text, model, signal);
+  const ranges = await cut(document, atoms, { strategy, model, signal });
+  const chunks: TextChunk[] = [];
+  const locate = createLocator(document);
+  for (let from = 0; from < ranges.length; from += COUNT_BATCH) {
+    for (const { start, fresh, end, tokens } of await fitToSize(document.text, atoms, {
+      ranges: ranges.slice(from, from + COUNT_BATCH),
+      sizeTokens: strategy.chunkSizeTokens,
+      count: (texts) => model.countTokens(texts, signal),
+    })) {
+      chunks.push({ startIndex: start, endIndex: end, tokens, ...locate(fresh) });
+    }
+  }
+  return chunks;
+}
+
+async function cut(
+  document: ExtractedText,
+  atoms: Atoms,
+  { strategy, model, signal }: { strategy: ChunkingStrategy; model: ChunkingModel; signal: AbortSignal },
+): Promise<AtomRange[]> {
+  if (strategy.type === 'fixed_size') return runCooperatively(cutFixedSize(atoms, strategy), signal);
+  const boundaries = await runCooperatively(findBoundaries(document, atoms), signal);
+  if (strategy.type === 'recursive') return runCooperatively(cutRecursive(atoms, boundaries, strategy), signal);
+  return cutSemantic(document, { atoms, boundaries, sizes: strategy }, model, signal);
+}
+
+/**
+ * Counts each range as a whole, and halves those above the size until they fit: the counts of atoms within a run without
+ * white space do not add up exactly.
+ */
+async function fitToSize(
+  text: string,
+  { starts, ends }: Atoms,
+  options: {
+    ranges: readonly AtomRange[];
+    sizeTokens: number;
+    count(texts: readonly string[]): Promise<number[]>;
+  },
+): Promise<{ start: number; fresh: number; end: number; tokens: number }[]> {
+  let ranges = [...options.ranges];
+  for (;;) {
+    const spans = ranges.map(({ from, fresh, to }) => ({
+      start: starts[from] ?? 0,
+      fresh: starts[fresh] ?? 0,
+      end: ends[to - 1] ?? 0,
+    }));
+    const counts = await options.count(spans.map(({ start, end }) => text.slice(start, end)));
+    const fits = (i: number, { from, to }: AtomRange) => (counts[i] ?? 0) <= options.sizeTokens || to - from === 1;
+    if (ranges.every((range, i) => fits(i, range))) {
+      return spans.map((span, i) => ({ ...span, tokens: counts[i] ?? 0 }));
+    }
+    ranges = ranges.flatMap((range, i) => (fits(i, range) ? [range] : halve(range)));
+  }
+}
+
+function halve({ from, fresh, to }: AtomRange): AtomRange[] {
+  const middle = (from + to) >>> 1;
+  return [
+    { from, fresh: Math.min(fresh, middle - 1), to: middle },
+    { from: middle, fresh: Math.max(fresh, middle), to },
+  ];
+}
+
+/** Returns a function that gives the heading path and page of an offset. Call it with ascending offsets. */
+function createLocator({ text, blocks }: ExtractedText): (start: number) => Pick<TextChunk, 'headingPath' | 'page'> {
+  const path: { level: number; title: string }[] = [];
+  let runIn: { title: string; paragraph: number } | null = null;
+  let page: number | null = null;
+  let next = 0;
+  return (start) => {
+    for (; next < blocks.length; next++) {
+      const block = blocks[next];
+      if (block === undefined || block.start > start) break;
+      page = block.page ?? page;
+      if (runIn !== null && next > runIn.paragraph) runIn = null;
+      if (block.kind !== 'heading') continue;
+      if (block.isRunIn) {
+        runIn = { title: runInTitle(text.slice(block.start, block.end)), paragraph: next + 1 };
+        continue;
+      }
+      const level = block.level ?? 1;
+      while ((path.at(-1)?.level ?? 0) >= level) path.pop();
+      path.push({ level, title: headingTitle(text.slice(block.start, block.end)) });
+    }
+    return { headingPath: [...path, ...(runIn === null ? [] : [runIn])].map(({ title }) => title), page };
+  };
+}
+
+/** A heading in one line without Markdown markers, truncated. */
+function headingTitle(heading: string): string {
+  const title = heading
+    .replace(/^\s*#{1,6}\s+|\s+#+\s*$|\n\s*[=-]+\s*$/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return truncateGraphemes(title, MAX_HEADING_CHARACTERS);
+}
+
+/** A bold opening of a paragraph without its markers and its full stop or colon. */
+function runInTitle(heading: string): string {
+  return heading.replace(/^(?:\*\*|__)|(?:\*\*|__):?$/g, '').replace(/[.:]$/, '');
+}

@@ -1,0 +1,343 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Ajv } from 'ajv';
+import type { Static } from 'typebox';
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import type { RateLimits, UserRole } from '../lib/caller.ts';
+import type { LogFormat, LogLevel } from '../lib/logger.ts';
+import { type MemoryLimit, readMemoryLimit } from '../lib/memory-limit.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { fileVariable, readVariable } from '../lib/secret-file.ts';
+import { CONFIG_FILE } from './defaults.ts';
+import { type MemoryBudget, planMemory } from './memory-budget.ts';
+import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './settings.ts';
+
+/** Where the value of a setting comes from. `value` is not parsed, and may be a secret. */
+export interface SettingSource {
+  origin: 'default' | 'file' | 'environment' | 'command line';
+  /** Line in the configuration file; null for other origins. */
+  line: number | null;
+  value: unknown;
+}
+
+/** Validated configuration with defaults, created by `loadConfig`. */
+export interface Config {
+  host: string;
+  port: number;
+  dataDir: string;
+  databaseUrl: string | null;
+  blobsUrl: string | null;
+  indexUrl: string | null;
+  bootstrapApiKey: string | null;
+  upstreamUrl: string[] | null;
+  upstreamApiKey: string | null;
+  upstreamModel: string | null;
+  /** Further fields of requests that upstream servers get; null: none. */
+  upstreamParameters: string[] | null;
+  /** Memory limit of the process and the budget of its components. */
+  memory: { limit: MemoryLimit; budget: MemoryBudget };
+  localThreads: number | null;
+  localSequences: number | null;
+  localCalibration: 'first' | 'off';
+  logLevel: LogLevel;
+  /** Null: `pretty` if stderr is a terminal, otherwise `json`. */
+  logFormat: LogFormat | null;
+  secretsKey: string | null;
+  corsOrigins: string[] | null;
+  /** Addresses and CIDR ranges of the reverse proxies whose `X-Forwarded-For` counts; null: none. */
+  trustedProxies: readonly string[] | null;
+  /** Host names, addresses and CIDR ranges for connectors; null: public addresses only. */
+  allowPrivateHosts: string[] | null;
+  chromiumPath: string | null;
+  bodyLimitBytes: number;
+  modelsPull: 'auto' | 'never';
+  /** Default limits of keys; null: unlimited. */
+  rateLimits: RateLimits;
+  usageRetentionDays: number;
+  /** Null: events are kept without limit. */
+  auditRetentionDays: number | null;
+  /** Batch lines that this process runs at the same time. */
+  batchConcurrency: number;
+  hubUrl: string;
+  hubToken: string | null;
+  /** Size limit of the KV disk cache of each local model. */
+  prefixCacheMegabytes: number;
+  /** Seconds; -1: the bundled chat model stays loaded. */
+  bundledKeepAliveSeconds: number;
+  /** Address of the service as browsers see it, without a trailing slash; null: taken from each request. */
+  publicUrl: string | null;
+  /** OpenID Connect issuer of the console; null: sign-in by password only. */
+  oidcIssuer: string | null;
+  oidcClientId: string;
+  oidcClientSecret: string | null;
+  /** Name of the issuer on the sign-in page. */
+  oidcName: string;
+  /** Null: every domain. */
+  oidcAllowedDomains: string[] | null;
+  /** Role of people without a mapped group; null: they need an invitation. */
+  oidcDefaultRole: UserRole | null;
+  /** Name of the organization of these roles. */
+  oidcOrganization: string;
+  /** Role of each group; null: groups give no roles. */
+  oidcRoles: ReadonlyMap<string, UserRole> | null;
+  oidcGroupsClaim: string;
+  oidcLinking: 'settings' | 'verified_email';
+  /** Null: no proxy is configured. */
+  proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
+  models: Record<string, Static<typeof ModelBinding>>;
+  /** OTLP export of traces and metrics; null: off. */
+  otlp: { endpoint: string; headers: Record<string, string>; serviceName: string; metricIntervalMs: number } | null;
+  /** Path of the configuration file; null without one. */
+  file: string | null;
+  /** Sources of the settings, by their names in `SETTINGS`. */
+  sources: Readonly<Record<string, SettingSource>>;
+  /** Names of unknown `QUIRE_` variables. They are ignored with a warning. */
+  unknownVariables: string[];
+}
+
+/** Variables of the client commands, and the path of the configuration file. */
+const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY', fileVariable('QUIRE_API_KEY')]);
+const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
+
+/**
+ * Reads the environment and the configuration file. `flags` are variables given on the command line, which win. Throws an `OperatorError` that names the first unknown key or invalid value.
+ */
+export function loadConfig(
+  variables: Record<string, string | undefined> = process.env,
+  flags: Record<string, string | undefined> = {},
+): Config {
+  const environment = { ...variables, ...readSecretFiles(variables), ...flags };
+  const file = readConfigFile(environment);
+  const settings = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
+    const source = findSource(setting, { environment, flags, file });
+    return { name, source, value: readSetting(setting, source, file.path) };
+  });
+  const fileKeys = new Set<string>(Object.values<Setting>(SETTINGS).flatMap((setting) => setting.file ?? []));
+  for (const key of Object.keys(file.values)) {
+    if (!fileKeys.has(key) && key !== 'models') {
+      throw new OperatorError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
+    }
+  }
+  const { memoryLimitMb, ...values } = Object.fromEntries(
+    settings.map(({ name, value }) => [name, value]),
+  ) as unknown as SettingValues;
+  const memory = planProcessMemory(memoryLimitMb);
+  return {
+    ...values,
+    memory,
+    bodyLimitBytes: Math.min(values.bodyLimitBytes, memory.budget.maxBodyMb * 2 ** 20),
+    dataDir: resolve(values.dataDir),
+    proxy: readProxy(environment),
+    otlp: readOtlp(environment),
+    models: readModels(file.values['models'], file.path),
+    file: file.exists ? file.path : null,
+    sources: Object.fromEntries(settings.map(({ name, source }) => [name, source])),
+    unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
+  };
+}
+
+type SettingValues = Omit<Config, 'memory' | 'proxy' | 'otlp' | 'models' | 'file' | 'sources' | 'unknownVariables'> & {
+  memoryLimitMb: number | null;
+};
+
+function planProcessMemory(limitMb: number | null): Config['memory'] {
+  const limit = limitMb === null ? readMemoryLimit() : { bytes: limitMb * 2 ** 20, source: 'QUIRE_MEMORY_LIMIT_MB' };
+  return { limit, budget: planMemory(limit.bytes) };
+}
+
+function readProxy(environment: Record<string, string | undefined>): Config['proxy'] {
+  const [httpProxy, httpsProxy, noProxy] = PROXY_VARIABLES.map((name) => {
+    // Both cases are in common use. An empty value counts as unset.
+    return environment[name] || environment[name.toLowerCase()] || null;
+  });
+  if (!httpProxy && !httpsProxy) return null;
+  return { httpProxy: httpProxy ?? null, httpsProxy: httpsProxy ?? null, noProxy: noProxy ?? null };
+}
+
+/** Default of `OTEL_METRIC_EXPORT_INTERVAL`. */
+const METRIC_INTERVAL_MS = 60_000;
+
+/** Reads the standard variables of OpenTelemetry. Without an endpoint nothing is exported. */
+function readOtlp(environment: Record<string, string | undefined>): Config['otlp'] {
+  const endpoint = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || null;
+  if (endpoint === null || environment['OTEL_SDK_DISABLED'] === 'true') return null;
+  if (!/^https?:\/\/[^\s/]+/.test(endpoint))
+    throw new OperatorError('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL.');
+  const pairs = (environment['OTEL_EXPORTER_OTLP_HEADERS'] ?? '').split(',').filter((pair) => pair.includes('='));
+  const headers = pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+  });
+  return {
+    endpoint,
+    headers: Object.fromEntries(headers),
+    serviceName: environment['OTEL_SERVICE_NAME'] || 'quire',
+    metricIntervalMs: Number(environment['OTEL_METRIC_EXPORT_INTERVAL']) || METRIC_INTERVAL_MS,
+  };
+}
+
+/** The secret settings that are in files. */
+function readSecretFiles(variables: Record<string, string | undefined>): Record<string, string | undefined> {
+  const secrets = Object.values<Setting>(SETTINGS).filter(({ secret }) => secret === true);
+  return Object.fromEntries(secrets.map(({ env }) => [env, readVariable(variables, env)]));
+}
+
+function isKnownVariable(name: string): boolean {
+  const isSetting = Object.values<Setting>(SETTINGS).some(
+    ({ env, secret }) => env === name || (secret === true && fileVariable(env) === name),
+  );
+  return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
+}
+
+interface ConfigFile {
+  path: string;
+  exists: boolean;
+  values: Record<string, unknown>;
+  /** Lines of the keys, from 1. */
+  lines: ReadonlyMap<string, number>;
+}
+
+function readConfigFile(environment: Record<string, string | undefined>): ConfigFile {
+  const configuredPath = environment['QUIRE_CONFIG'];
+  const path = resolve(configuredPath ?? CONFIG_FILE);
+  if (!existsSync(path)) {
+    if (configuredPath !== undefined)
+      throw new OperatorError(`The configuration file ${path} (QUIRE_CONFIG) does not exist.`);
+    return { path, exists: false, values: {}, lines: new Map() };
+  }
+  const counter = new LineCounter();
+  const parsed = parseDocument(readFileSync(path, 'utf8'), { lineCounter: counter });
+  const [error] = parsed.errors;
+  if (error !== undefined) throw new OperatorError(`${path} is not valid YAML: ${error.message.split('\n')[0]}`);
+  const lines = new Map<string, number>();
+  for (const { key } of isMap(parsed.contents) ? parsed.contents.items : []) {
+    if (isScalar(key) && key.range) lines.set(String(key.value), counter.linePos(key.range[0]).line);
+  }
+  const document: unknown = readAliases(parsed, path);
+  if (document === null || document === undefined) return { path, exists: true, values: {}, lines };
+  if (typeof document !== 'object' || Array.isArray(document)) {
+    throw new OperatorError(`${path} must contain 'name: value' lines.`);
+  }
+  const values = expandVariables(document, environment, path) as Record<string, unknown>;
+  return { path, exists: true, values, lines };
+}
+
+/** Aliases without an anchor, and too many of them, are found by the conversion. */
+function readAliases(parsed: { toJS(): unknown }, path: string): unknown {
+  try {
+    return parsed.toJS();
+  } catch (error) {
+    throw new OperatorError(`${path} is not valid YAML: ${describeError(error).split('\n')[0]}`);
+  }
+}
+
+/** Replaces `${NAME}` by environment variables or the files that they name, so that files under version control need no secrets. */
+function expandVariables(value: unknown, environment: Record<string, string | undefined>, path: string): unknown {
+  if (typeof value === 'string') {
+    return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+      const replacement = readVariable(environment, name);
+      if (replacement === undefined)
+        throw new OperatorError(`${path} refers to \${${name}}, which is not set in the environment.`);
+      return replacement;
+    });
+  }
+  if (Array.isArray(value)) return value.map((item) => expandVariables(item, environment, path));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, expandVariables(item, environment, path)]),
+  );
+}
+
+interface Sources {
+  environment: Record<string, string | undefined>;
+  flags: Record<string, string | undefined>;
+  file: ConfigFile;
+}
+
+/** An empty variable counts as unset: compose files cannot unset variables. */
+function findSource(setting: Setting, { environment, flags, file }: Sources): SettingSource {
+  const text = environment[setting.env];
+  if (text !== undefined && text !== '') {
+    const origin = flags[setting.env] === undefined ? 'environment' : 'command line';
+    return { origin, line: null, value: parseText(setting, text) };
+  }
+  const key = setting.file;
+  const value = key === null ? undefined : file.values[key];
+  if (key === null || value === undefined || value === null)
+    return { origin: 'default', line: null, value: setting.default };
+  const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
+  return { origin: 'file', line: file.lines.get(key) ?? null, value: list };
+}
+
+function readSetting(setting: Setting, { origin, value }: SettingSource, path: string): unknown {
+  if (origin === 'default') {
+    return setting.default === null ? null : (setting.parse?.(String(setting.default)) ?? setting.default);
+  }
+  return requireValid(setting, value, origin === 'file' ? `${path}: '${setting.file}'` : setting.env);
+}
+
+function parseText(setting: Setting, text: string): unknown {
+  if (setting.list)
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
+  const isNumber = (setting.schema as { type?: string }).type === 'integer';
+  return isNumber && /^-?\d+$/.test(text.trim()) ? Number(text) : text;
+}
+
+function requireValid(setting: Setting, value: unknown, location: string): unknown {
+  const validate = ajv.compile(setting.schema);
+  const actual = setting.secret ? '' : ` It is ${JSON.stringify(value)}.`;
+  if (!validate(value)) {
+    throw new OperatorError(`${location} has a wrong value: it ${describeViolation(validate.errors?.[0])}.${actual}`);
+  }
+  try {
+    setting.check?.(value);
+    return setting.parse?.(value as string | string[]) ?? value;
+  } catch (error) {
+    throw new OperatorError(`${location} has a wrong value: it ${describeError(error)}.${actual}`);
+  }
+}
+
+function readModels(value: unknown, path: string): Config['models'] {
+  const validate = ajv.compile(FileSections);
+  const sections = { models: listBaseUrls(value ?? {}) };
+  if (!validate(sections)) {
+    const error = validate.errors?.[0];
+    const at = (error?.instancePath ?? '').split('/').slice(1).join('.');
+    const extra = error?.keyword === 'additionalProperties' ? `.${error.params['additionalProperty']}` : '';
+    throw new OperatorError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describeViolation(error)}.`);
+  }
+  return sections.models as Config['models'];
+}
+
+/** Makes a list of `base_urls` that is a text: one URL, or several separated by commas. */
+function listBaseUrls(models: unknown): unknown {
+  if (typeof models !== 'object' || models === null || Array.isArray(models)) return models;
+  const entries = Object.entries(models as Record<string, Record<string, unknown> | null>).map(([id, binding]) => {
+    const urls = binding?.['base_urls'];
+    if (typeof urls !== 'string') return [id, binding];
+    return [id, { ...binding, base_urls: urls.split(',').map((url) => url.trim()) }];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** JSON types in the words of a configuration file. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: "a block of 'name: value' lines",
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+function describeViolation(
+  error: { keyword?: string; message?: string; params?: Record<string, unknown> } | undefined,
+): string {
+  const type = error?.keyword === 'type' ? TYPE_NAMES[String(error.params?.['type'])] : undefined;
+  if (type !== undefined) return `must be ${type}`;
+  const allowed = error?.params?.['allowedValues'];
+  return allowed ? `must be one of ${(allowed as string[]).join(', ')}` : (error?.message ?? 'is not accepted');
+}

@@ -1,0 +1,352 @@
+import { Type } from 'typebox';
+import { requirePrivateHosts } from '../lib/address-policy.ts';
+import { parseRateLimits } from '../lib/parse-rate-limits.ts';
+import { parseTrustedProxies } from '../lib/parse-trusted-proxies.ts';
+import { CLIENT_DEFAULTS } from './defaults.ts';
+import { SIGN_IN_SETTINGS } from './sign-in.ts';
+
+/** Declaration of a setting: its sources, schema, default and documentation. */
+export interface Setting {
+  env: string;
+  /** Key in the configuration file; null when the file cannot contain it. */
+  file: string | null;
+  schema: object;
+  default: string | number | null;
+  /** Lists are comma-separated in the environment, and may be sequences in the file. */
+  list?: boolean;
+  secret?: boolean;
+  /** Parses a valid text or list. Throws an Error whose message completes the sentence "it ...". */
+  parse?(value: string | readonly string[]): unknown;
+  /** Throws an Error as `parse` does for a value that the schema cannot exclude. */
+  check?: (value: unknown) => void;
+  description: string;
+}
+
+const Text = Type.String({ minLength: 1 });
+const HttpUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
+
+/** Fields that this service sets or checks itself, so that no request may replace them. */
+const OWN_UPSTREAM_FIELDS: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'prompt', 'suffix', 'echo', 'stream', 'stream_options', 'n', 'best_of', 'stop', 'seed'],
+  ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'presence_penalty', 'frequency_penalty'],
+  ...['logit_bias', 'logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['functions', 'function_call', 'cache_salt', 'priority', 'knowledge_bases', 'input', 'instructions', 'text'],
+  ...['reasoning', 'reasoning_effort', 'verbosity', 'chat_template_kwargs'],
+]);
+
+function rejectOwnFields(names: readonly string[]): void {
+  const own = names.find((name) => OWN_UPSTREAM_FIELDS.has(name));
+  if (own !== undefined) throw new Error(`must not contain '${own}', which Quire handles itself`);
+}
+
+/** All settings. Environment variables override the file, which overrides the defaults. */
+export const SETTINGS = {
+  host: {
+    env: 'QUIRE_HOST',
+    file: 'host',
+    schema: Text,
+    default: CLIENT_DEFAULTS.host,
+    description: 'Address to listen on. `0.0.0.0` or `::` serves other machines too.',
+  },
+  port: {
+    env: 'QUIRE_PORT',
+    file: 'port',
+    schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
+    default: CLIENT_DEFAULTS.port,
+    description: 'Port to listen on; `0` picks a free port, reported by the ready line on stdout.',
+  },
+  dataDir: {
+    env: 'QUIRE_DATA_DIR',
+    file: 'data_dir',
+    schema: Text,
+    default: CLIENT_DEFAULTS.dataDir,
+    description: 'Folder of all embedded state: database, files, search index, models and the command socket.',
+  },
+  databaseUrl: {
+    env: 'QUIRE_DATABASE_URL',
+    file: 'database_url',
+    schema: Type.String({ pattern: '^postgres(ql)?://' }),
+    default: null,
+    secret: true,
+    description: 'PostgreSQL (15 or later) to use instead of the embedded one: `postgres://user:password@host/name`.',
+  },
+  blobsUrl: {
+    env: 'QUIRE_BLOBS_URL',
+    file: 'blobs_url',
+    schema: Type.String({ pattern: '^s3://[^/?]+' }),
+    default: null,
+    description:
+      'S3-compatible store for uploaded files, instead of the folder `blobs` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Without `endpoint`: AWS. `path_style=false` puts the bucket into the host name of the endpoint. Credentials come from the default credential chain of AWS, such as `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.',
+  },
+  indexUrl: {
+    env: 'QUIRE_INDEX_URL',
+    file: 'index_url',
+    schema: Type.String({ pattern: '^s3://[^/?]+' }),
+    default: null,
+    description:
+      'S3-compatible store for the search index, instead of the folder `index` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Required when several processes search. Credentials as for `QUIRE_BLOBS_URL`.',
+  },
+  bootstrapApiKey: {
+    env: 'QUIRE_BOOTSTRAP_API_KEY',
+    file: null,
+    schema: Type.String({ pattern: '^quire-sk-[A-Za-z0-9_-]{16,200}$' }),
+    default: null,
+    secret: true,
+    description:
+      'API key that the first start creates instead of a generated one: `quire-sk-` and at least 16 letters, digits, `_` or `-`.',
+  },
+  upstreamUrl: {
+    env: 'QUIRE_UPSTREAM_URL',
+    file: 'upstream_url',
+    schema: Type.Array(HttpUrl, { minItems: 1 }),
+    default: null,
+    list: true,
+    description:
+      'Base URL of an OpenAI-compatible server (vLLM, SGLang, llama-server, Ollama, TGI) that serves every chat and completion model. Several URLs are load-balanced (least outstanding requests).',
+  },
+  upstreamApiKey: {
+    env: 'QUIRE_UPSTREAM_API_KEY',
+    file: 'upstream_api_key',
+    schema: Text,
+    default: null,
+    secret: true,
+    description: 'Bearer key of the upstream.',
+  },
+  upstreamModel: {
+    env: 'QUIRE_UPSTREAM_MODEL',
+    file: 'upstream_model',
+    schema: Text,
+    default: null,
+    description: "Model name sent to the upstream. Unset: Quire's model id.",
+  },
+  upstreamParameters: {
+    env: 'QUIRE_UPSTREAM_PARAMETERS',
+    file: 'upstream_parameters',
+    schema: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), { maxItems: 64 }),
+    check: (names) => rejectOwnFields(names as string[]),
+    default: null,
+    list: true,
+    description:
+      'Further fields of chat, completion and response requests that all upstream servers get unchanged, such as `top_k,min_p`. `reasoning_effort`, `verbosity` and `chat_template_kwargs` are always sent. Unset: other fields are ignored.',
+  },
+  rateLimits: {
+    env: 'QUIRE_RATE_LIMITS',
+    file: 'rate_limits',
+    schema: Text,
+    default: 'requests=6000,tokens=4000000,concurrent=256',
+    parse: parseRateLimits,
+    description:
+      'Limits of every API key without limits of its own: requests per minute, tokens per minute and concurrent requests. A part that is absent is unlimited; `off` lifts all. See limits.md.',
+  },
+  usageRetentionDays: {
+    env: 'QUIRE_USAGE_RETENTION_DAYS',
+    file: 'usage_retention_days',
+    schema: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    default: 400,
+    description: 'Days that usage records of single calls are kept. Sums by day are kept without limit.',
+  },
+  auditRetentionDays: {
+    env: 'QUIRE_AUDIT_RETENTION_DAYS',
+    file: 'audit_retention_days',
+    schema: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    default: null,
+    description: 'Days that events of the audit log are kept. Unset: without limit.',
+  },
+  batchConcurrency: {
+    env: 'QUIRE_BATCH_CONCURRENCY',
+    file: 'batch_concurrency',
+    schema: Type.Integer({ minimum: 1, maximum: 1024 }),
+    default: 16,
+    description:
+      'Batch lines that each process runs at the same time. Raise it for upstream servers that batch many requests; local models run at most as many as they have slots, less one.',
+  },
+  memoryLimitMb: {
+    env: 'QUIRE_MEMORY_LIMIT_MB',
+    file: null,
+    schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
+    default: null,
+    description:
+      "Memory in MB that heaps, caches, document readers and model contexts are sized for. It is not enforced. Unset: the machine's memory or the smallest cgroup limit.",
+  },
+  localThreads: {
+    env: 'QUIRE_LOCAL_THREADS',
+    file: 'local_threads',
+    schema: Type.Integer({ minimum: 1, maximum: 512 }),
+    default: null,
+    description: 'Threads per local model. Unset: measured at the first start and stored in the data folder.',
+  },
+  localSequences: {
+    env: 'QUIRE_LOCAL_SEQUENCES',
+    file: 'local_sequences',
+    schema: Type.Integer({ minimum: 1, maximum: 256 }),
+    default: null,
+    description:
+      'Slots (concurrent generations) per local model. Each slot takes the memory of one context. Unset: 1 to 16, by measured speed and free memory.',
+  },
+  localCalibration: {
+    env: 'QUIRE_LOCAL_CALIBRATION',
+    file: 'local_calibration',
+    schema: Type.Enum(['first', 'off']),
+    default: 'first',
+    description:
+      'Calibration of local models. `first`: at their first start, which takes two seconds longer. `off`: never; uses one thread, and step and slot counts of a small machine.',
+  },
+  logLevel: {
+    env: 'QUIRE_LOG_LEVEL',
+    file: 'log_level',
+    schema: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+    description: 'Minimum log level. Logs go to stderr.',
+  },
+  logFormat: {
+    env: 'QUIRE_LOG_FORMAT',
+    file: 'log_format',
+    schema: Type.Enum(['pretty', 'json']),
+    default: null,
+    description:
+      'Format of the log: `pretty` (human-readable) or `json` (JSON lines). Unset: `pretty` on a terminal, `json` otherwise.',
+  },
+  secretsKey: {
+    env: 'QUIRE_SECRETS_KEY',
+    file: null,
+    schema: Type.String({ minLength: 32 }),
+    default: null,
+    secret: true,
+    description:
+      'Encryption key of stored data source credentials: at least 32 random characters, such as from `openssl rand -hex 32`, equal for all processes of one database. Unset: generated by the first start in `secrets.key` in the data folder.',
+  },
+  corsOrigins: {
+    env: 'QUIRE_CORS_ORIGINS',
+    file: 'cors_origins',
+    schema: Type.Array(Type.String({ pattern: '^(\\*|https?://[^\\s/]+)$' })),
+    default: null,
+    list: true,
+    description: 'Web origins allowed by CORS, or `*`. Unset: none.',
+  },
+  trustedProxies: {
+    env: 'QUIRE_TRUSTED_PROXIES',
+    file: 'trusted_proxies',
+    schema: Type.Array(Text),
+    default: null,
+    list: true,
+    parse: parseTrustedProxies,
+    description:
+      'Addresses and CIDR ranges of the reverse proxies, such as `127.0.0.1,10.0.0.0/8`. Their `X-Forwarded-For` names the client: the rightmost address that is none of them. It counts for limits of sign-ins and for the audit log. Unset: the header is ignored, and all clients of a proxy share its limits.',
+  },
+  allowPrivateHosts: {
+    env: 'QUIRE_ALLOW_PRIVATE_HOSTS',
+    file: 'allow_private_hosts',
+    schema: Type.Array(Text),
+    check: (hosts) => requirePrivateHosts(hosts as string[]),
+    default: null,
+    list: true,
+    description:
+      'Host names, addresses and CIDR ranges that data sources may connect to although they are private, such as `wiki.corp.example,10.20.0.0/16`. Unset: data sources reach public addresses only.',
+  },
+  chromiumPath: {
+    env: 'QUIRE_CHROMIUM_PATH',
+    file: 'chromium_path',
+    schema: Text,
+    default: null,
+    description:
+      'Program of an installed Chromium or Chrome, such as `/usr/bin/chromium`. Web crawls then run the JavaScript of pages that show no text without it, with up to 1 GiB of memory. Unset: such pages are reported as failed documents.',
+  },
+  bodyLimitBytes: {
+    env: 'QUIRE_BODY_LIMIT',
+    file: 'body_limit',
+    schema: Type.Integer({ minimum: 1024, maximum: 536_870_912 }),
+    default: 67_108_864,
+    description:
+      'Maximum size of JSON request bodies in bytes. Limited to 16 to 64 MiB with a memory limit below 8 GB, see Memory in operations.md.',
+  },
+  modelsPull: {
+    env: 'QUIRE_MODELS_PULL',
+    file: 'models_pull',
+    schema: Type.Enum(['auto', 'never']),
+    default: 'auto',
+    description:
+      '`auto`: the first start downloads a chat model in the background if the hub is reachable, and binds it when complete; at a terminal it asks first. `never`: only `quire models pull` downloads.',
+  },
+  hubUrl: {
+    env: 'QUIRE_HUB_URL',
+    file: 'hub_url',
+    schema: HttpUrl,
+    default: 'https://huggingface.co',
+    description: 'Hub (or a mirror) that models are downloaded from.',
+  },
+  hubToken: {
+    env: 'QUIRE_HUB_TOKEN',
+    file: 'hub_token',
+    schema: Text,
+    default: null,
+    secret: true,
+    description: 'Access token for gated models. Sent only to `QUIRE_HUB_URL`.',
+  },
+  prefixCacheMegabytes: {
+    env: 'QUIRE_PREFIX_CACHE_MB',
+    file: 'prefix_cache_mb',
+    schema: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
+    default: 1024,
+    description:
+      'Size limit in MB of the KV disk cache of each local model, in the data folder. Cached prompt prefixes survive restarts. `0` disables it.',
+  },
+  bundledKeepAliveSeconds: {
+    env: 'QUIRE_BUNDLED_KEEP_ALIVE',
+    file: 'bundled_keep_alive',
+    schema: Type.Integer({ minimum: -1, maximum: 86_400 }),
+    default: 300,
+    description:
+      'Seconds without a request after which the bundled chat model is unloaded. The next request loads it again, which takes about a second. It is also loaded by the first request only. -1: loaded at the start and never unloaded.',
+  },
+  ...SIGN_IN_SETTINGS,
+} as const satisfies Record<string, Setting>;
+
+/** Standard proxy variables, which have no `QUIRE_` prefix. */
+export const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const;
+
+const Pricing = Type.Object(
+  {
+    prompt: Type.Number({ minimum: 0 }),
+    completion: Type.Number({ minimum: 0 }),
+    unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens'], { default: 'per_1k_tokens' }),
+  },
+  { additionalProperties: false, description: 'Credits per unit; one credit is 1,000,000 micros.' },
+);
+
+/** Entry of `models:` in the configuration file: the binding of a model id. */
+export const ModelBinding = Type.Object(
+  {
+    alias: Type.Optional(Type.String({ minLength: 1, description: 'Uses the binding of another model id.' })),
+    engine: Type.Optional(
+      Type.Enum(['bundled', 'local', 'upstream'], {
+        description: 'Engine. Unset: derived from `file` or `base_urls`.',
+      }),
+    ),
+    file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
+    base_urls: Type.Optional(
+      Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: base URL of the server, or a list of several.' }),
+    ),
+    upstream_model: Type.Optional(
+      Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),
+    ),
+    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: bearer key of the server.' })),
+    context_length: Type.Optional(
+      Type.Integer({
+        minimum: 16,
+        description: 'Context length in tokens. For embedding and rerank models: tokens per window.',
+      }),
+    ),
+    pricing: Type.Optional(Pricing),
+    capabilities: Type.Optional(
+      Type.Array(Type.Enum(['vision']), {
+        description: '`upstream`: what the server can do beyond text. `vision`: messages may have images.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Sections of the configuration file without environment variables. */
+export const FileSections = Type.Object({
+  models: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$' }), ModelBinding)),
+});

@@ -1,0 +1,61 @@
+import type { DocumentMetadata } from './document-metadata.ts';
+import type { DocumentWarning } from './document-warning.ts';
+import type { IngestionError } from './ingestion-error.ts';
+
+/** Kinds of blocks. Chunks are preferably cut between blocks. */
+export type BlockKind = 'heading' | 'paragraph' | 'list-item' | 'code' | 'table' | 'other';
+
+/** A structural block of a document: the characters `start` (inclusive) to `end` (exclusive) of its text. */
+export interface Block {
+  kind: BlockKind;
+  start: number;
+  end: number;
+  /** Heading level, 1 (highest) to 6. */
+  level?: number;
+  /** On a heading within a paragraph (`**Upgrade.** Stop the service.`): it heads only the rest of it, the next block. */
+  isRunIn?: true;
+  /** Page on which the block begins, from 1; absent for formats without pages. */
+  page?: number;
+}
+
+/** Text with its structure: the common result of all formats, and the input of chunking. */
+export interface ExtractedText {
+  text: string;
+  /** Ordered by position, not nested. Only white space lies between them. */
+  blocks: readonly Block[];
+}
+
+/** A document's text with the metadata that the file contains. */
+export interface ExtractedDocument extends ExtractedText {
+  /** Null when the document has no title. */
+  title: string | null;
+  metadata: DocumentMetadata;
+  /** Absent when the text is complete. */
+  warnings?: DocumentWarning[];
+}
+
+/** Identifies a document within a file. */
+export interface FilePart {
+  /** Empty when the file is one document; otherwise unique within the file, such as a line number. */
+  part: string;
+  /** Bytes of the part; absent when it is the whole file. */
+  bytes?: number;
+}
+
+/** One document of a file, or the error of this part. Readers throw errors that concern the whole file. */
+export type Extraction = FilePart & ({ document: ExtractedDocument } | { error: IngestionError });
+
+/** Input of a reader. */
+export interface ReaderInput {
+  /** The file's bytes, or the path of a local file. */
+  content: Uint8Array | { path: string };
+  bytes: number;
+  /** Charset that the sender declared; null when unknown. */
+  charset: string | null;
+  /** Approximate characters of one chunk: rows of a table are grouped by it. */
+  chunkCharacters: number;
+  /** Fields of JSONL files with the text; undefined for the usual ones. */
+  textFields?: readonly string[] | undefined;
+  /** The file is only opened, to find out whether it can be read: no document is returned. */
+  isCheck?: boolean;
+}
