@@ -59,18 +59,18 @@ describe('ingestSource', () => {
   });
 
   it('detects new, changed, deleted and unchanged items on the next sync', async () => {
-    const kb = await setUp({ same: 'stone one', changed: 'stone two', gone: 'stone three' });
+    const kb = await setUp({ same: 'stone one', changed: 'stone two', gone: 'stone three', failed: '!stone' });
     await kb.sync();
     const before = await kb.documents();
     kb.source.fetched.length = 0;
     kb.source.items.set('changed', 'pebble four');
-    kb.source.items.delete('gone');
+    for (const key of ['gone', 'failed']) kb.source.items.delete(key);
     kb.source.items.set('new', 'stone five');
     const job = await kb.sync();
     assert.deepEqual(kb.source.fetched.toSorted(), ['changed', 'new']);
     assert.deepEqual(
       [job?.documentsScanned, job?.documentsNew, job?.documentsModified, job?.documentsDeleted, job?.documentsSkipped],
-      [3, 1, 1, 1, 1],
+      [3, 1, 1, 2, 1],
     );
     assert.deepEqual(namesOf(await kb.find('stone')), ['new.txt', 'same.txt']);
     assert.deepEqual(namesOf(await kb.find('pebble')), ['changed.txt']);
