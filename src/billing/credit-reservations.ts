@@ -7,7 +7,15 @@ import { describeError } from '../lib/operator-error.ts';
 import type { CostBounds, Reservation } from '../lib/reservation.ts';
 import { CreditShare } from './credit-share.ts';
 import { budgetPeriod } from './credits.ts';
-import { type CreditAccount, deleteLeases, extendLease, renewLeases } from './lease-store.ts';
+import {
+  announceProcess,
+  type CreditAccount,
+  deleteEndedProcesses,
+  deleteLeases,
+  deleteRevokedLease,
+  extendLease,
+  renewLeases,
+} from './lease-store.ts';
 import { type SpendingLimits, SpendingLimitsCache } from './spending-limits.ts';
 
 /** Interval of renewals: unused credits return to the other processes after at most twice this time. */
@@ -43,10 +51,12 @@ export class CreditReservations {
   /** Starts renewals. Ends the leases of a predecessor that crashed, where no other process can use the database. */
   async start(): Promise<void> {
     if (this.#db.isExclusive) await deleteLeases(this.#db.sql, null);
+    else await deleteEndedProcesses(this.#db.sql);
     this.#unfollow = this.#db.listen('quire_api_keys', {
       onNotification: (id) => this.evictLimits(id),
       onGap: () => this.#limits.evict(),
     });
+    await this.renew();
     this.#timer = setInterval(() => void this.renew(), RENEWAL_MS).unref();
   }
 
@@ -55,7 +65,7 @@ export class CreditReservations {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#unfollow();
     await this.#renewing;
-    if (this.#shares.size > 0) await deleteLeases(this.#db.sql, this.processId);
+    await deleteLeases(this.#db.sql, this.processId);
     this.#shares.clear();
   }
 
@@ -67,6 +77,25 @@ export class CreditReservations {
       share.revoke();
       // The new lease covers the calls in progress, and replaces the revoked one.
       if (!share.isExtending) void this.#extend(share);
+    }
+    if (!this.#shares.has(id)) void this.#acknowledge(id);
+  }
+
+  /** A process without a share of the account has only to read its limits again. Never rejects: the next renewal tries again. */
+  async #acknowledge(id: string): Promise<void> {
+    await deleteRevokedLease(this.#db.sql, this.processId, id).catch((error: unknown) =>
+      this.#logger.warn({ error: describeError(error) }, 'change of a limit not acknowledged'),
+    );
+  }
+
+  /** Announces this process where others exist, and reads limits again of whose change it was not notified. Never rejects. */
+  async #announce(): Promise<void> {
+    if (this.#db.isExclusive) return;
+    try {
+      const revoked = await announceProcess(this.#db.sql, this.processId);
+      for (const account of revoked) if (!this.#shares.has(account)) this.evictLimits(account);
+    } catch (error) {
+      this.#logger.warn({ error: describeError(error) }, 'process not announced');
     }
   }
 
@@ -153,7 +182,7 @@ export class CreditReservations {
 
   /** Renews all leases and gives back what is not used. Never rejects. */
   renew(): Promise<void> {
-    this.#renewing = this.#renewing.then(() => this.#renewAll());
+    this.#renewing = this.#renewing.then(() => this.#announce()).then(() => this.#renewAll());
     return this.#renewing;
   }
 

@@ -7,7 +7,7 @@ import type { PageBounds } from '../db/page.ts';
 import { invalidValue } from '../errors.ts';
 import type { KeyBudget } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { revokeLeases } from './revoke-leases.ts';
+import { revokeEverywhere, revokeLeases } from './revoke-leases.ts';
 import { creditLeases, creditTransactions, keySpend, usageDaily, usageRecords } from './tables.ts';
 import { firstIdAt, rolledUpUntil } from './usage-store.ts';
 
@@ -107,7 +107,8 @@ function changeBalance(
     if (row === undefined) return null;
     const { kind, balanceMicros, amountMicros } = change(row.current);
     await transaction.update(organizations).set({ balanceMicros }).where(ofOrganization);
-    if ((balanceMicros ?? 0) < (await sumLeases(transaction, organizationId))) {
+    if (row.current === null && balanceMicros !== null) await revokeEverywhere(transaction, organizationId);
+    else if ((balanceMicros ?? 0) < (await sumLeases(transaction, organizationId))) {
       await revokeLeases(transaction, organizationId);
     }
     const values = {
@@ -120,9 +121,8 @@ function changeBalance(
       createdAt: new Date(),
     };
     const [inserted] = await transaction.insert(creditTransactions).values(values).returning();
-    // Every process reads the keys of the organization again: it may have a balance now, or none any more.
-    if ((row.current === null) !== (balanceMicros === null))
-      await notify(transaction, 'quire_api_keys', organizationId);
+    // Every process reads the limits of the organization again: it has no balance any more.
+    if (row.current !== null && balanceMicros === null) await notify(transaction, 'quire_api_keys', organizationId);
     return inserted ?? null;
   });
 }
@@ -174,7 +174,7 @@ export function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<nu
 /** Deletes what `readKeySpend` has stored, so that it is added up again, and revokes leases: for every change of a key's budget. */
 export async function forgetKeySpend(sql: Sql, keyId: string): Promise<void> {
   await sql.delete(keySpend).where(eq(keySpend.keyId, keyId));
-  await revokeLeases(sql, keyId);
+  await revokeEverywhere(sql, keyId);
 }
 
 /** Sums of an organization, in micros. `transactions - charged` equals the balance, or 0 while it is unlimited. */

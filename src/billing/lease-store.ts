@@ -2,6 +2,7 @@ import { and, eq, sql as fragment, ne, sum } from 'drizzle-orm';
 import { apiKeys, organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import { sumKeyUsage } from './credits.ts';
+import { PROCESSES } from './revoke-leases.ts';
 import { creditLeases, keySpend } from './tables.ts';
 
 /** A lease that is not renewed for this time has lost its process. */
@@ -123,6 +124,35 @@ export async function renewLeases(
     rows: { account: string; amount: string }[];
   };
   return rows.map(({ account, amount }) => ({ account, amountMicros: Number(amount) }));
+}
+
+/** Announces a process as live for `LEASE_MS`. Returns the accounts of which its lease was revoked. */
+export async function announceProcess(sql: Sql, processId: string): Promise<string[]> {
+  // Written every ten seconds only: a transaction that only reads needs no flush.
+  const { rows } = (await sql.execute(fragment`
+    with announced as (
+      insert into credit_leases (account, process_id, amount_micros, expires_at)
+      select ${PROCESSES}, ${processId}, 0, ${LEASE_END} where not exists (select from credit_leases
+        where account = ${PROCESSES} and process_id = ${processId} and expires_at > ${LEASE_END} - interval '10 seconds')
+      on conflict (account, process_id) do update set expires_at = excluded.expires_at
+    )
+    select account from credit_leases
+    where process_id = ${processId} and account <> ${PROCESSES} and amount_micros = 0`)) as unknown as {
+    rows: { account: string }[];
+  };
+  return rows.map(({ account }) => account);
+}
+
+/** Ends a revoked lease of which the process uses nothing. */
+export async function deleteRevokedLease(sql: Sql, processId: string, account: string): Promise<void> {
+  const ofProcess = and(eq(creditLeases.processId, processId), eq(creditLeases.account, account));
+  await sql.delete(creditLeases).where(and(ofProcess, eq(creditLeases.amountMicros, 0)));
+}
+
+/** Deletes the rows of processes that have ended without `deleteLeases`. */
+export async function deleteEndedProcesses(sql: Sql): Promise<void> {
+  const isUnused = and(eq(creditLeases.amountMicros, 0), fragment`${creditLeases.expiresAt} < now()`);
+  await sql.delete(creditLeases).where(isUnused);
 }
 
 /** Ends the leases of a process; null: of all processes. */

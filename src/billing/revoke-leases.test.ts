@@ -4,14 +4,15 @@ import { eq } from 'drizzle-orm';
 import { BY, exactly, limitedCall, TestProcess } from '../../test/credit-process.ts';
 import { openTestDatabase } from '../../test/database.ts';
 import { until, withDeadline } from '../../test/deadline.ts';
+import { holdStatement } from '../../test/support/hold-statement.ts';
 import { updateApiKey } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
-import type { Call } from '../lib/caller.ts';
+import type { Call, KeyBudget } from '../lib/caller.ts';
 import { adjustBalance, forgetKeySpend, readBalance, setBalance, sumCredits } from './credits.ts';
 import { awaitRevocations } from './revoke-leases.ts';
 import { creditLeases } from './tables.ts';
 
-describe('a lower limit', () => {
+describe('a changed limit', () => {
   let db: Database;
   before(async () => {
     db = await openTestDatabase();
@@ -26,6 +27,12 @@ describe('a lower limit', () => {
     await started.credits.start();
     t.after(() => started.credits.stop());
     return started;
+  };
+  /** A process that is not notified. It is known once it renews its leases. */
+  const startDeaf = (t: Pick<TestContext, 'after'>) => {
+    const deaf = new TestProcess(db);
+    t.after(() => deaf.credits.stop());
+    return deaf;
   };
   /** Waits until the lower limit of an organization or key holds. A process without notifications learns it when it renews its leases. */
   const awaitLower = async (id: string, deaf?: TestProcess) => {
@@ -48,7 +55,7 @@ describe('a lower limit', () => {
   };
 
   it('of an organization holds in every process once it is awaited, also where notifications are lost', async (t) => {
-    const deaf = new TestProcess(db);
+    const deaf = startDeaf(t);
     const processes = [await start(t), await start(t), deaf];
     for (const balanceMicros of [0, 9, 10, 19, 1_009]) {
       const call = await limitedCall(db, 100_000, null);
@@ -171,7 +178,7 @@ describe('a lower limit', () => {
   });
 
   it('of a key holds in every process that has its earlier limit cached', async (t) => {
-    const deaf = new TestProcess(db);
+    const deaf = startDeaf(t);
     const processes = [await start(t), deaf];
     const budget = { period: 'day', limitMicros: 100_000, softLimitMicros: null } as const;
     const call = await limitedCall(db, null, budget);
@@ -183,5 +190,105 @@ describe('a lower limit', () => {
     });
     await awaitLower(keyId, deaf);
     assert.equal(await reserveInEach([deaf, deaf, ...processes], call, 10), 1);
+  });
+
+  const DAILY = { period: 'day', limitMicros: 10, softLimitMicros: null } as const;
+  const setBudget = ({ caller: { keyId } }: Call, budget: KeyBudget) =>
+    db.sql.transaction(async (sql) => {
+      await updateApiKey(sql, keyId, { budget });
+      await forgetKeySpend(sql, keyId);
+    });
+  /** Limits of calls that had none, or another: earlier balance and budget, the change, and whose leases are awaited. */
+  const FIRST_LIMITS = [
+    {
+      name: 'a balance',
+      before: [null, null],
+      change: ({ caller }: Call) => setBalance(db.sql, caller.organizationId, 10, BY),
+      id: ({ caller }: Call) => caller.organizationId,
+    },
+    {
+      name: 'a balance beside a budget',
+      before: [null, { ...DAILY, limitMicros: 100 }],
+      change: ({ caller }: Call) => setBalance(db.sql, caller.organizationId, 10, BY),
+      id: ({ caller }: Call) => caller.organizationId,
+    },
+    {
+      name: 'a budget',
+      before: [null, null],
+      change: (call: Call) => setBudget(call, DAILY),
+      id: ({ caller }: Call) => caller.keyId,
+    },
+    {
+      name: 'a budget beside a balance',
+      before: [100, null],
+      change: (call: Call) => setBudget(call, DAILY),
+      id: ({ caller }: Call) => caller.keyId,
+    },
+    {
+      name: 'a budget of another period',
+      before: [null, { ...DAILY, period: 'total', limitMicros: 100 }],
+      change: (call: Call) => setBudget(call, DAILY),
+      id: ({ caller }: Call) => caller.keyId,
+    },
+  ] as const;
+  for (const { name, before, change, id } of FIRST_LIMITS)
+    it(`that introduces ${name} holds in every process once it is awaited`, async (t) => {
+      const deaf = startDeaf(t);
+      await deaf.credits.renew();
+      const processes = [await start(t), await start(t), deaf];
+      const call = await limitedCall(db, before[0], before[1]);
+      for (const { credits } of processes) (await credits.reserve(call, () => exactly(1)))?.settle(0);
+      await change(call);
+      let isAwaited = false;
+      const awaited = awaitRevocations(db.sql, id(call)).then(() => {
+        isAwaited = true;
+      });
+      await until(async () => !(await isPending(processes[0] as TestProcess, id(call))));
+      assert.equal(isAwaited, false, 'a process may still use its earlier limit');
+      await awaitLower(id(call), deaf);
+      await awaited;
+      assert.equal(await reserveInEach(processes, call, 10), 1);
+    });
+
+  /** Whether a process has not acknowledged a change yet. */
+  const isPending = async ({ credits: { processId } }: TestProcess, id: string) => {
+    const rows = await db.sql.select().from(creditLeases).where(eq(creditLeases.processId, processId));
+    return rows.some(({ account, amountMicros }) => account.startsWith(id) && amountMicros === 0);
+  };
+
+  it('is read again by a call whose lookup has begun before the change', async (t) => {
+    const call = await limitedCall(db, null, null);
+    const testProcess = await start(t);
+    const lookup = holdStatement(t, /left join "api_keys"/, { at: 'result' });
+    const reserved = testProcess.reserve(call, exactly(11));
+    await lookup.reached();
+    await setBalance(db.sql, call.caller.organizationId, 10, BY);
+    await awaitLower(call.caller.organizationId);
+    lookup.release();
+    assert.equal(await reserved, null);
+  });
+
+  it('waits for a process that does not answer until it counts as ended, and not for one that has stopped', async (t) => {
+    const call = await limitedCall(db, null, null);
+    const { organizationId } = call.caller;
+    const [stopped, silent] = [await start(t), startDeaf(t)];
+    await stopped.credits.stop();
+    await silent.credits.renew();
+    let isAwaited = false;
+    await setBalance(db.sql, organizationId, 10, BY);
+    const awaited = awaitRevocations(db.sql, organizationId).then(() => {
+      isAwaited = true;
+    });
+    assert.equal(await isPending(stopped, organizationId), false);
+    assert.equal(await isPending(silent, organizationId), true);
+    assert.equal(isAwaited, false);
+    await db.sql
+      .update(creditLeases)
+      .set({ expiresAt: new Date(0) })
+      .where(eq(creditLeases.processId, silent.credits.processId));
+    await awaited;
+    await setBalance(db.sql, organizationId, null, BY);
+    await setBalance(db.sql, organizationId, 10, BY);
+    await awaitRevocations(db.sql, organizationId);
   });
 });

@@ -6,6 +6,8 @@ import { creditLeases } from './tables.ts';
 
 /** Interval of queries for revoked leases. Processes that are notified end theirs within milliseconds. */
 const POLL_MS = 20;
+/** Account of the rows by which live processes are known. */
+export const PROCESSES = '';
 
 /**
  * Revokes the leases of an organization, or of the budgets of a key, in the transaction that lowers their limit: sets them to 0. Processes are
@@ -20,6 +22,18 @@ export async function revokeLeases(sql: Sql, id: string): Promise<void> {
     update credit_leases set amount_micros = 0 from locked
     where credit_leases.account = locked.account and credit_leases.process_id = locked.process_id`);
   await notify(sql, 'quire_api_keys', id);
+}
+
+/**
+ * Revokes leases as `revokeLeases` does, in the transaction that introduces or replaces a limit: processes that were not limited, or limited
+ * otherwise, hold no lease of it. Each live process gets a revoked one, and deletes it once it has read the limit again.
+ */
+export async function revokeEverywhere(sql: Sql, id: string): Promise<void> {
+  await sql.execute(fragment`
+    insert into credit_leases (account, process_id, amount_micros, expires_at)
+    select ${id}, process_id, 0, expires_at from credit_leases where account = ${PROCESSES} and expires_at > now() order by process_id
+    on conflict (account, process_id) do update set amount_micros = 0`);
+  await revokeLeases(sql, id);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Caller, KeyBudget } from '../lib/caller.ts';
 import { ReadCache } from '../lib/read-cache.ts';
 
 /** How long limits are trusted without a query: a bound for the case that a notification is lost. */
-export const LIMITS_TTL_MS = 3_000;
+const LIMITS_TTL_MS = 3_000;
 /** Cached keys; beyond that the oldest is evicted. */
 const MAX_CACHED_KEYS = 10_000;
 
@@ -28,6 +28,7 @@ export class SpendingLimitsCache {
   readonly #db: Pick<Database, 'sql'>;
   /** By key id. */
   readonly #limits: ReadCache<CachedLimits>;
+  #evictions = 0;
 
   /** `now` returns milliseconds since 1970. */
   constructor(db: Pick<Database, 'sql'>, now: () => number) {
@@ -37,12 +38,23 @@ export class SpendingLimitsCache {
 
   /** The limits of a caller; not a promise when they are cached. */
   get(caller: Pick<Caller, 'organizationId' | 'keyId'>): SpendingLimits | Promise<SpendingLimits> {
-    return this.#limits.get(caller.keyId, () => this.#read(caller));
+    const limits = this.#limits.get(caller.keyId, () => this.#read(caller));
+    return limits instanceof Promise ? this.#requireCurrent(caller, limits) : limits;
   }
 
-  /** Evicts a key or the keys of an organization, or all keys without an id. What a running query reads is not cached. */
+  /** Evicts a key or the keys of an organization, or all keys without an id. What a running query reads is read again. */
   evict(id?: string): void {
+    this.#evictions += 1;
     this.#limits.evict((keyId, { organizationId }) => id === undefined || keyId === id || organizationId === id);
+  }
+
+  async #requireCurrent(
+    caller: Pick<Caller, 'organizationId' | 'keyId'>,
+    lookup: Promise<CachedLimits>,
+  ): Promise<SpendingLimits> {
+    const evictions = this.#evictions;
+    const limits = await lookup;
+    return evictions === this.#evictions ? limits : this.get(caller);
   }
 
   async #read({ organizationId, keyId }: Pick<Caller, 'organizationId' | 'keyId'>): Promise<CachedLimits> {

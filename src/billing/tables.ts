@@ -101,7 +101,7 @@ export const keySpend = pgTable(
 
 /**
  * Amounts that processes hold for calls in progress: of a balance (`account`: the id of the organization) or of a budget (`key id/period`).
- * The lease of a process that has ended expires.
+ * The lease of a process that has ended expires. Rows with an empty account are the live processes.
  */
 export const creditLeases = pgTable(
   'credit_leases',

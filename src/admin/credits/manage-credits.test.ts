@@ -53,7 +53,7 @@ describe('/v1/admin/credits/{organization_id}', () => {
     assert.deepEqual([page.data, page.has_more], [[list.data[1]], true]);
   });
 
-  it('a lower balance holds in other processes before the response', async () => {
+  it('a first and a lower balance hold in other processes before the response', async () => {
     const call = await limitedCall(api.db, null, null);
     const [notified, deaf] = [new TestProcess(api.db), new TestProcess(api.db)];
     await notified.credits.start();
@@ -61,7 +61,15 @@ describe('/v1/admin/credits/{organization_id}', () => {
       assert.equal(await credits.reserve(call, () => exactly(10)), null, 'unlimited');
     }
     const { organizationId } = call.caller;
-    await set(organizationId, { balance_micros: 10_000 });
+    await deaf.credits.renew();
+    let isSet = false;
+    const first = set(organizationId, { balance_micros: 10_000 }).finally(() => {
+      isSet = true;
+    });
+    await until(async () => (await balanceOf(organizationId)) === 10_000);
+    assert.equal(isSet, false, 'a process may still be unlimited');
+    await deaf.credits.renew();
+    await first;
     for (const each of [notified, deaf]) {
       assert.equal((await each.reserve(call, exactly(100)))?.grantedMicros, 100);
       await each.settle(0, 0);
@@ -75,7 +83,7 @@ describe('/v1/admin/credits/{organization_id}', () => {
     for (const _ of ['notices', 'ends its lease']) await deaf.credits.renew();
     await adjusted;
     for (const each of [notified, deaf]) assert.equal(await each.reserve(call, exactly(1)), null);
-    await notified.credits.stop();
+    for (const { credits } of [notified, deaf]) await credits.stop();
   });
 
   it('a repeated Idempotency-Key adds the credit once', async () => {

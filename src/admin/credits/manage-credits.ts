@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { selectOrganization } from '../../accounts/store.ts';
 import { type AuditAction, recordChange, toActor } from '../../audit/record-change.ts';
 import {
@@ -10,7 +9,6 @@ import {
   setBalance,
 } from '../../billing/credits.ts';
 import { awaitRevocations } from '../../billing/revoke-leases.ts';
-import { LIMITS_TTL_MS } from '../../billing/spending-limits.ts';
 import type { Sql } from '../../db/db.ts';
 import { type ListQuery, page, pageBounds } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
@@ -82,15 +80,13 @@ interface CreditChange {
   change(sql: Sql): Promise<CreditTransactionRow | null>;
 }
 
-/** Changes the balance and records the change in one transaction. Resolves when every process obeys a lower balance. */
+/** Changes the balance and records the change in one transaction. Resolves when every process obeys the balance. */
 async function changeCredits(
   deps: CreditDeps,
   call: Call,
   { organizationId, action, change }: CreditChange,
 ): Promise<CreditTransactionRow> {
-  let wasUnlimited = false;
   const row = await deps.db.sql.transaction(async (sql) => {
-    wasUnlimited = (await readBalance(sql, organizationId))?.balanceMicros === null;
     const changed = isId('organization', organizationId) ? await change(sql) : null;
     if (changed === null) throw organizationNotFound(organizationId);
     await recordChange(sql, toActor(call), {
@@ -106,8 +102,6 @@ async function changeCredits(
   });
   deps.evictKeys(organizationId);
   await awaitRevocations(deps.db.sql, organizationId);
-  // Unlimited calls hold no lease, by which other processes could be seen to obey.
-  if (wasUnlimited && row.kind === 'set' && !deps.db.isExclusive) await sleep(LIMITS_TTL_MS);
   return row;
 }
 
