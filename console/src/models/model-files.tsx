@@ -43,12 +43,13 @@ export function ModelFilesPanel({ search }: { search: string }) {
   if (files.isError) return <ErrorState error={files.error} onRetry={() => void files.refetch()} />;
   if (pulls.isError) return <ErrorState error={pulls.error} onRetry={() => void pulls.refetch()} />;
   const matches = ({ name }: { name: string }) => name.toLowerCase().includes(search);
+  const isShared = new Set(pulls.data.data.map(({ location }) => location)).size > 1;
   return (
     <Stack gap="lg">
       <PullForm start={start} />
       {start.isError && <ErrorState error={start.error} />}
       {pulls.data.data.map((pull) => (
-        <PullProgress key={pull.name} pull={pull} />
+        <PullProgress key={`${pull.location}/${pull.name}`} pull={pull} hasLocation={isShared} />
       ))}
       <StoredModels files={files.data.data.filter(matches)} />
       <AvailableModels models={files.data.available.filter(matches)} onPull={(name) => start.mutate(name)} />
@@ -80,7 +81,8 @@ function PullForm({ start }: { start: UseMutationResult<unknown, Error, string> 
   );
 }
 
-function PullProgress({ pull }: { pull: Pull }) {
+/** `hasLocation`: several processes pull models. */
+function PullProgress({ pull, hasLocation }: { pull: Pull; hasLocation: boolean }) {
   const models = useModelMessages();
   const common = useCommonMessages();
   const format = useFormat();
@@ -97,6 +99,7 @@ function PullProgress({ pull }: { pull: Pull }) {
         <Group gap="xs">
           <Text fw={500}>{pull.name}</Text>
           <StatusBadge status={pull.state} />
+          {hasLocation && <Text size="sm">{pull.location}</Text>}
         </Group>
         {pull.state === 'pulling' && (
           <Button size="xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>

@@ -25,7 +25,7 @@ export function modelFileRoutes(app: App, deps: AdminDeps): void {
     },
     async () => listStoredModels(deps),
   );
-  pullRoutes(app, deps, new ModelPulls(deps.config));
+  pullRoutes(app, deps, new ModelPulls(deps));
   for (const [action, isLoaded] of [
     ['load', true],
     ['unload', false],
@@ -56,20 +56,20 @@ function pullRoutes(app: App, deps: AdminDeps, pulls: ModelPulls): void {
     {
       schema: {
         summary: 'List the pulls of models',
-        description: `Running pulls of this process with their progress, and the last ended ones. ${RIGHTS}`,
+        description: `Running pulls of all processes with their progress, and the last ended ones. ${RIGHTS}`,
         tags,
         response: { 200: ModelPullList },
       },
       config,
     },
-    async () => ({ object: 'list', data: pulls.list().map(viewPull) }) as const,
+    async () => ({ object: 'list', data: (await pulls.list()).map(viewPull) }) as const,
   );
   app.post(
     '/v1/admin/model-pulls',
     {
       schema: {
         summary: 'Pull a model',
-        description: `Downloads a model into the data folder, or resumes its partial download. Returns at once; \`GET /v1/admin/model-pulls\` shows the progress. ${RIGHTS}`,
+        description: `Downloads a model into the data folder of the process that answers, or resumes its partial download. Returns at once; \`GET /v1/admin/model-pulls\` shows the progress. ${RIGHTS}`,
         tags,
         body: PullModel,
         response: { 200: ModelPullStatus },
@@ -83,7 +83,7 @@ function pullRoutes(app: App, deps: AdminDeps, pulls: ModelPulls): void {
     {
       schema: {
         summary: 'Cancel a pull',
-        description: `Keeps the received part: the next pull resumes it. ${RIGHTS}`,
+        description: `In every process that runs it. Keeps the received part: the next pull resumes it. ${RIGHTS}`,
         tags,
         params: ModelFileParams,
         response: { 200: ModelPullStatus },

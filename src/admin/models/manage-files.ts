@@ -3,10 +3,12 @@ import { modelRuntime } from '../../engines/registry.ts';
 import { invalidValue, notFound } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
+import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import { bindGeneration } from '../../models/bindings/bind-generation.ts';
 import { DOWNLOADABLE_MODELS, suggestModel } from '../../models/downloads/downloadable-models.ts';
 import { listModelFiles } from '../../models/downloads/model-files.ts';
-import type { ModelPull, ModelPulls } from '../../models/downloads/model-pulls.ts';
+import type { ModelPulls } from '../../models/downloads/model-pulls.ts';
+import type { ModelPull } from '../../models/downloads/pull-store.ts';
 import { findModel } from '../../models/find-model.ts';
 import type { AdminDeps } from '../admin-deps.ts';
 import type { LoadedModel, ModelFiles, ModelPullStatus, PullModel } from './schema.ts';
@@ -52,7 +54,7 @@ export async function startPull(
   { call, body: { source, bind = false } }: { call: Call; body: PullModel },
 ): Promise<ModelPullStatus> {
   const onComplete = bind ? (name: string) => bindGeneration(bindings, name, 'operator') : undefined;
-  const pull = start(pulls, source, onComplete);
+  const pull = await start(pulls, source, onComplete);
   await recordChange(db.sql, toActor(call), {
     action: 'model_pull.started',
     organizationId: '',
@@ -62,9 +64,9 @@ export async function startPull(
   return viewPull(pull);
 }
 
-function start(pulls: ModelPulls, ...[source, onComplete]: Parameters<ModelPulls['start']>): ModelPull {
+async function start(pulls: ModelPulls, ...[source, onComplete]: Parameters<ModelPulls['start']>): Promise<ModelPull> {
   try {
-    return pulls.start(source, onComplete);
+    return await pulls.start(source, onComplete);
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     throw invalidValue('source', `is not accepted: ${error.message.replace(/\.$/, '')}`);
@@ -83,13 +85,14 @@ export function viewPull(pull: ModelPull): ModelPullStatus {
   return {
     object: 'model_pull',
     name: pull.name,
+    location: pull.location,
     from: pull.from,
     state: pull.state,
     received_bytes: pull.receivedBytes,
     total_bytes: pull.totalBytes,
     detail: pull.detail,
-    created_at: Math.floor(pull.startedAt / 1000),
-    ended_at: pull.endedAt === null ? null : Math.floor(pull.endedAt / 1000),
+    created_at: toUnixSeconds(pull.startedAt),
+    ended_at: pull.endedAt === null ? null : toUnixSeconds(pull.endedAt),
   };
 }
 

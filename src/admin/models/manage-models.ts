@@ -12,7 +12,9 @@ import { findOverride } from '../../models/bindings/resolve-binding.ts';
 import { selectBindings } from '../../models/bindings/store.ts';
 import { modelKind } from '../../models/catalogue.ts';
 import { findModelFile, modelPath, partialPath } from '../../models/downloads/model-files.ts';
+import { modelsLocation } from '../../models/downloads/model-pulls.ts';
 import { isModelName } from '../../models/downloads/model-source.ts';
+import { deletePulls, selectPulls } from '../../models/downloads/pull-store.ts';
 import { removeModelFile } from '../../models/downloads/remove-model-file.ts';
 import { viewModel } from '../../models/find-model.ts';
 import type { AdminDeps } from '../admin-deps.ts';
@@ -23,7 +25,7 @@ const BUNDLED = 'bundled';
 /** Model ids that the configuration file accepts. */
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
 
-type ModelDeps = Pick<AdminDeps, 'config' | 'models' | 'bindings'>;
+type ModelDeps = Pick<AdminDeps, 'config' | 'db' | 'models' | 'bindings'>;
 
 /** All model ids on one page, in the order of `GET /v1/models`. */
 export function listBoundModels({ models, bindings }: ModelDeps) {
@@ -46,12 +48,12 @@ export function listBoundModels({ models, bindings }: ModelDeps) {
 
 /**
  * Binds a model id to a model on the disk, after a running service has loaded it; `bundled` removes the binding. Throws 404
- * `model_file_not_found`, and 400 when the model cannot be loaded or is of another kind; nothing changes then.
+ * `model_file_not_found`, and 400 when the model cannot be loaded, is of another kind, or was pulled by another process; nothing changes then.
  */
 export async function bindModel(deps: ModelDeps, call: Call, id: string, model: string): Promise<ModelBindingResult> {
   const { config, bindings, models } = deps;
   if (!MODEL_ID.test(id)) throw invalidValue('model_id', 'cannot be a model id');
-  if (model !== BUNDLED) await requireModelOfKind({ config, bindings }, id, model);
+  if (model !== BUNDLED) await requireModelOfKind(deps, id, model);
   const binding = model === BUNDLED ? null : ({ model, by: 'operator' } as const);
   const record: RebindOptions['record'] = (sql, before) =>
     recordChange(sql, toActor(call), {
@@ -73,7 +75,7 @@ export async function bindModel(deps: ModelDeps, call: Call, id: string, model: 
 }
 
 async function requireModelOfKind(
-  { config: { dataDir }, bindings }: Pick<ModelDeps, 'config' | 'bindings'>,
+  { config: { dataDir }, db, bindings }: Pick<ModelDeps, 'config' | 'db' | 'bindings'>,
   id: string,
   name: string,
 ): Promise<void> {
@@ -81,6 +83,13 @@ async function requireModelOfKind(
   const stored = isModelName(name) ? await findModelFile(dataDir, name) : null;
   if (stored === null) {
     await asInvalid('model', () => bindings.fetchFile(name));
+    const elsewhere = (await selectPulls(db.sql)).findLast((pull) => pull.name === name && pull.state === 'completed');
+    if (elsewhere !== undefined && elsewhere.location !== modelsLocation({ dataDir })) {
+      throw invalidValue(
+        'model',
+        `is '${name}', which only ${elsewhere.location} has: bind it there, or pull it here, too`,
+      );
+    }
     throw notFound('model_file', name, 'model');
   }
   const { use } = await readGgufFacts(stored.path).catch((error: unknown) => {
@@ -114,6 +123,7 @@ export async function deleteModelFile(
     throw invalidValue('name', `is bound to ${users.join(', ')}; ${remedy}`);
   }
   const freedBytes = await asInvalid('name', () => removeModelFile(dataDir, name));
+  await deletePulls(db.sql, modelsLocation({ dataDir }), name);
   await recordChange(db.sql, toActor(call), {
     action: 'model_file.deleted',
     organizationId: '',

@@ -170,10 +170,11 @@ export const PullModel = Type.Object(
 
 export type PullModel = Static<typeof PullModel>;
 
-/** A pull of this process. */
+/** A pull of any process. */
 export const ModelPullStatus = Type.Object({
   object: Type.Literal('model_pull'),
   name: Type.String(),
+  location: Type.String({ description: 'Host and folder that get the file.' }),
   from: Type.String(),
   state: Type.Enum(['pulling', 'completed', 'failed', 'cancelled']),
   received_bytes: Type.Integer(),

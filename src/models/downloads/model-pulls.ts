@@ -1,26 +1,21 @@
+import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
+import type { Database } from '../../db/db.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { runPeriodically } from '../../lib/run-periodically.ts';
+import { modelsFolder } from './model-files.ts';
 import { isModelName, parseModelSource } from './model-source.ts';
 import { type PullOptions, pullModel } from './pull-model.ts';
+import { deleteOldPulls, type ModelPull, reportPull, requestCancellation, selectPulls } from './pull-store.ts';
 
-/** Pulls at the same time, and ended pulls that are remembered. Each running one has a connection and writes to the disk. */
+/** Pulls at the same time in this process. Each has a connection and writes to the disk. */
 const MAX_RUNNING = 4;
-const MAX_ENDED = 20;
-
-/** A pull of this process. Times are Unix milliseconds. */
-export interface ModelPull {
-  name: string;
-  /** As `ModelSource.from`. */
-  from: string;
-  state: 'pulling' | 'completed' | 'failed' | 'cancelled';
-  receivedBytes: number;
-  /** Null while unknown. */
-  totalBytes: number | null;
-  /** Why the pull failed, or the reason of the last retry. */
-  detail: string | null;
-  startedAt: number;
-  endedAt: number | null;
-}
+/** Interval of the reports of a running pull to the other processes. */
+const REPORT_MS = 1_000;
+/** Interval of the checks whether another process has cancelled its pull. */
+const CANCEL_POLL_MS = 200;
 
 interface RunningPull {
   status: ModelPull;
@@ -28,95 +23,116 @@ interface RunningPull {
   ended: Promise<void>;
 }
 
-/** Downloads of models that run in this process, with their progress. */
-export class ModelPulls {
-  readonly #config: Config;
-  readonly #options: Partial<PullOptions>;
-  readonly #pulls = new Map<string, RunningPull>();
+/** Where the models of this process are, as other processes name it. */
+export function modelsLocation({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return `${hostname()}:${modelsFolder(dataDir)}`;
+}
 
-  /** `options` are for tests. */
-  constructor(config: Config, options: Partial<PullOptions> = {}) {
-    this.#config = config;
-    this.#options = options;
+/** Downloads of models that run in this process, and those that others report to the database. */
+export class ModelPulls {
+  readonly #deps: { config: Config; db: Pick<Database, 'sql'>; logger: Logger };
+  /** Running pulls by name. */
+  readonly #running = new Map<string, RunningPull>();
+
+  constructor(deps: { config: Config; db: Pick<Database, 'sql'>; logger: Logger }) {
+    this.#deps = deps;
   }
 
-  /** The pulls of this process, in order of their start. */
-  list(): ModelPull[] {
-    return [...this.#pulls.values()].map(({ status }) => status);
+  /** The running and the last ended pulls of all processes, in order of their start. */
+  list(): Promise<ModelPull[]> {
+    return selectPulls(this.#deps.db.sql);
   }
 
   /**
    * Starts a pull, or returns the running one of the same name. Takes names, tags of Ollama and `hf:` sources: a URL would make the service
    * send requests to any address. `onComplete` is part of the pull: its error is that of the pull. Throws an `OperatorError` for other sources, and when too many pulls run.
    */
-  start(word: string, onComplete: (name: string) => Promise<void> = async () => {}): ModelPull {
+  async start(word: string, onComplete: (name: string) => Promise<void> = async () => {}): Promise<ModelPull> {
+    const { config, db } = this.#deps;
     if (/^[a-z]+:\/\//i.test(word))
       throw new OperatorError('A URL can only be pulled by the command: quire models pull.');
-    const source = parseModelSource(word, this.#config.hubUrl);
-    const running = this.list().filter(({ state }) => state === 'pulling');
-    const same = running.find(({ name }) => name === source.name);
-    if (same !== undefined) return same;
-    if (running.length >= MAX_RUNNING)
+    const source = parseModelSource(word, config.hubUrl);
+    const same = this.#running.get(source.name);
+    if (same !== undefined) return same.status;
+    if (this.#running.size >= MAX_RUNNING)
       throw new OperatorError(`At most ${MAX_RUNNING} models are pulled at the same time.`);
     const status: ModelPull = {
+      location: modelsLocation(config),
       name: source.name,
       from: source.from,
       state: 'pulling',
       receivedBytes: 0,
       totalBytes: null,
       detail: null,
-      startedAt: Date.now(),
+      startedAt: new Date(),
       endedAt: null,
     };
     const stopping = new AbortController();
-    this.#pulls.delete(source.name);
-    this.#pulls.set(source.name, {
-      status,
-      stopping,
-      ended: this.#run(status, { source, onComplete }, stopping.signal),
-    });
-    this.#forget();
+    const reported = reportPull(db.sql, status);
+    const ended = reported.then(() => this.#run(status, { source, onComplete }, stopping));
+    this.#running.set(source.name, { status, stopping, ended });
+    ended.catch(() => {}).finally(() => this.#running.delete(source.name));
+    await reported;
     return status;
   }
 
-  /** Stops a pull and keeps the received part, which the next pull resumes. Null: none of that name runs. */
+  /**
+   * Stops the pulls of a name in all processes, which keep the received part: the next pull resumes it. Resolves when they have ended. Null:
+   * none of that name runs.
+   */
   async cancel(name: string): Promise<ModelPull | null> {
-    const pull = isModelName(name) ? this.#pulls.get(name) : undefined;
-    if (pull === undefined || pull.status.state !== 'pulling') return null;
-    pull.stopping.abort();
-    await pull.ended;
-    return pull.status;
+    const { sql } = this.#deps.db;
+    const find = async (isWanted: (pull: ModelPull) => boolean) =>
+      (await selectPulls(sql)).findLast((pull) => pull.name === name && isWanted(pull));
+    const isPulling = ({ state }: ModelPull) => state === 'pulling';
+    const running = isModelName(name) ? await find(isPulling) : undefined;
+    if (running === undefined) return null;
+    await requestCancellation(sql, name);
+    await this.#stop(name);
+    // A process that has ended counts as such after 30 s.
+    while ((await find(isPulling)) !== undefined) await pause(CANCEL_POLL_MS);
+    return (await find(({ location }) => location === running.location)) ?? null;
   }
 
-  /** Stops all pulls. */
+  /** Stops all pulls of this process. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#pulls.keys()].map((name) => this.cancel(name)));
+    await Promise.all([...this.#running.keys()].map((name) => this.#stop(name)));
+  }
+
+  async #stop(name: string): Promise<void> {
+    const pull = this.#running.get(name);
+    pull?.stopping.abort();
+    await pull?.ended;
   }
 
   async #run(
     status: ModelPull,
     { source, onComplete }: { source: ReturnType<typeof parseModelSource>; onComplete(name: string): Promise<void> },
-    signal: AbortSignal,
+    stopping: AbortController,
   ): Promise<void> {
+    const { config, db, logger } = this.#deps;
+    const report = async () => {
+      if (await reportPull(db.sql, status)) stopping.abort();
+    };
+    const reports = runPeriodically(REPORT_MS, 'report model pull', report, logger);
     try {
       const options: PullOptions = {
         sha256: null,
         onProgress: (progress) => Object.assign(status, progress, { detail: null }),
         onRetry: (reason) => Object.assign(status, { detail: reason }),
-        ...this.#options,
       };
-      const { bytes } = await pullModel({ config: this.#config }, source, options, signal);
+      const { bytes } = await pullModel({ config }, source, options, stopping.signal);
       await onComplete(source.name);
       Object.assign(status, { state: 'completed', receivedBytes: bytes, totalBytes: bytes, detail: null });
     } catch (error) {
-      if (signal.aborted) status.state = 'cancelled';
+      if (stopping.signal.aborted) status.state = 'cancelled';
       else Object.assign(status, { state: 'failed', detail: describeError(error) });
     }
-    status.endedAt = Date.now();
-  }
-
-  #forget(): void {
-    const ended = [...this.#pulls].filter(([, { status }]) => status.state !== 'pulling');
-    for (const [name] of ended.slice(0, Math.max(0, ended.length - MAX_ENDED))) this.#pulls.delete(name);
+    status.endedAt = new Date();
+    await reports.stop();
+    await report().catch((error: unknown) =>
+      logger.warn({ error: describeError(error) }, 'end of a model pull not stored'),
+    );
+    await deleteOldPulls(db.sql).catch(() => {});
   }
 }
