@@ -1,4 +1,4 @@
-# Quire in a container. Build: docker build -t quire:0.2.0 .   Run and configure: docs/install.md
+# Quire in a container. Build: docker build -t quire:0.2.0 .   Run and configure: docs/use/install.md
 
 FROM node:24-trixie-slim AS console
 WORKDIR /app

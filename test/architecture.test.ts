@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../src/config/config.ts';
 import { GENERATED, missingStatements } from '../tools/generated.ts';
@@ -61,16 +61,25 @@ describe('what is generated', () => {
 });
 
 describe('the documentation', () => {
-  it('docs/architecture.md lays out the folders of src as they are', () => {
-    const named = layoutFolders(read('docs/architecture.md'));
+  it('links only to files that exist', () => {
+    const broken = globSync('{*.md,{docs,bench,examples}/**/*.md}', { cwd: ROOT }).flatMap((page) =>
+      [...read(page).matchAll(/\]\((?![a-z]+:|\/|#)([^)#\s]+)/g)]
+        .filter(([, link = '']) => !existsSync(join(ROOT, dirname(page), link)))
+        .map(([, link]) => `${page} ${link}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+
+  it('docs/develop/architecture.md lays out the folders of src as they are', () => {
+    const named = layoutFolders(read('docs/develop/architecture.md'));
     const there = sourceFolders(sources.map(({ path }) => path));
     const unnamed = there.filter((folder) => !named.includes(folder));
     const gone = named.filter((folder) => !existsSync(join(ROOT, folder)));
-    assert.deepEqual({ unnamed, gone }, { unnamed: [], gone: [] }, 'docs/architecture.md:1 layout');
+    assert.deepEqual({ unnamed, gone }, { unnamed: [], gone: [] }, 'docs/develop/architecture.md:1 layout');
   });
 
-  it('docs/configuration.md names every variable that src/config/config.ts knows', () => {
-    const page = read('docs/configuration.md');
+  it('docs/use/configuration.md names every variable that src/config/config.ts knows', () => {
+    const page = read('docs/use/configuration.md');
     const names = [...read('src/config/config.ts').matchAll(/'(QUIRE_[A-Z_]*[A-Z])'/g)].map(([, name = '']) => name);
     assert.ok(names.length > 0);
     assert.deepEqual(
@@ -79,8 +88,8 @@ describe('the documentation', () => {
     );
   });
 
-  it('docs/configuration.md shows a quire.yaml that can be used', () => {
-    const example = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/configuration.md'))?.[1] ?? '';
+  it('docs/use/configuration.md shows a quire.yaml that can be used', () => {
+    const example = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/use/configuration.md'))?.[1] ?? '';
     const folder = mkdtempSync(join(tmpdir(), 'quire-example-'));
     try {
       const path = join(folder, 'quire.yaml');

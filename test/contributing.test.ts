@@ -60,7 +60,7 @@ describe('CONTRIBUTING.md', () => {
 
 describe('npm scripts', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  for (const path of ['CONTRIBUTING.md', 'docs/install.md', ...WORKFLOWS]) {
+  for (const path of ['CONTRIBUTING.md', 'docs/use/install.md', ...WORKFLOWS]) {
     it(`${path} runs scripts that exist`, () => {
       const called = [...read(path).matchAll(/npm run (?:-s )?([a-z][\w:-]*\w)/g)].map(([, name = '']) => name);
       const named = called.filter((name) => name !== 'eval');

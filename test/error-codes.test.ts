@@ -1,4 +1,4 @@
-/** The error catalogue: `docs/errors.md` lists every code of the service, and no other. */
+/** The error catalogue: `docs/use/errors.md` lists every code of the service, and no other. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ const codesOf = (text: string): string[] => [
 const unique = (codes: readonly string[]) => [...new Set(codes)].toSorted();
 
 describe('the codes of errors', () => {
-  it('are those of docs/errors.md', () => {
+  it('are those of docs/use/errors.md', () => {
     const sources = readTree().filter((source) => source.path.startsWith('src/') && !isTest(source.path));
     const used = sources.flatMap(({ text }) => codesOf(text));
     assert.ok(used.length > 40, used.join(' '));
-    const rows = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8').matchAll(/^\| \d+ \| `[a-z_]+` \| (.*?) \|$/gm);
+    const rows = readFileSync(join(ROOT, 'docs/use/errors.md'), 'utf8').matchAll(/^\| \d+ \| `[a-z_]+` \| (.*?) \|$/gm);
     const documented = [...rows].flatMap(([, codes = '']) =>
       [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code = '']) => code),
     );

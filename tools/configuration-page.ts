@@ -42,7 +42,7 @@ const CLIENT_VARIABLES = [
   ['`QUIRE_API_KEY`', '-', 'API key of the requests. Or `QUIRE_API_KEY_FILE`, the path of a file that holds it.'],
 ];
 
-/** Renders `docs/configuration.md` from the declarations of the settings. */
+/** Renders `docs/use/configuration.md` from the declarations of the settings. */
 export function configurationPage(): string {
   return [introduction(), settingsSection(), fileSection(), clientsSection()].join('\n');
 }

@@ -11,10 +11,10 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** Generated files except the migrations, by path, with the functions that create their text. */
 export const GENERATED: Readonly<Record<string, () => string | Promise<string>>> = {
-  'docs/configuration.md': configurationPage,
+  'docs/use/configuration.md': configurationPage,
   'docs/openapi.json': apiDescription,
   // Reads docs/openapi.json, so it comes after it.
-  'docs/openai-compatibility.md': compatibilityPage,
+  'docs/use/openai-compatibility.md': compatibilityPage,
 };
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>;

@@ -30,7 +30,7 @@ export function validator(schema: Record<string, unknown>): ((value: unknown) =>
 
 /**
  * Whether a value matches the schema but for repeated items of arrays whose items are not enumerated. A grammar cannot compare items, so
- * such `uniqueItems` are not enforced (docs/decisions/0005-schema-compiler.md).
+ * such `uniqueItems` are not enforced (docs/develop/decisions/0005-schema-compiler.md).
  */
 export function onlyRepeatsItems(schema: Record<string, unknown>, value: unknown): boolean {
   return (

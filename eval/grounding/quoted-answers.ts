@@ -16,7 +16,7 @@ import { CODES, xquadOf } from './paired-questions.ts';
 import { bestOf, Searched } from './searched.ts';
 
 const MANUALS = join(import.meta.dirname, '../manuals');
-const DOCS = join(import.meta.dirname, '../../docs');
+const DOCS = join(import.meta.dirname, '../../docs/use');
 /** Questions of XQuAD for each language, half of them without the paragraph that answers. */
 const XQUAD_QUESTIONS = 150;
 const STEMMED: ReadonlySet<string> = new Set(['en', 'de', 'es', 'ro', 'ru', 'tr', 'ar']);

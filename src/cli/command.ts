@@ -79,7 +79,7 @@ const isGroup = (command: Command): boolean => command.commands.length > 0;
 function learnMore(command: Command): string {
   // The program has a footer of its own.
   if (!isGroup(command) || command.parent === null) return '';
-  return `\nUse '${commandPath(command)} <command> --help' for the options and examples of a command. Manual: docs/cli.md`;
+  return `\nUse '${commandPath(command)} <command> --help' for the options and examples of a command. Manual: docs/use/cli.md`;
 }
 
 function argumentTerms({ registeredArguments }: Command): string[] {

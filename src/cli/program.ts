@@ -113,9 +113,9 @@ Environment:
   QUIRE_URL         Address of the service (default: the service of the data folder, then http://127.0.0.1:8080)
   QUIRE_API_KEY     API key of the commands that call the API
   QUIRE_DATA_DIR    Data folder (default: ./quire-data)
-  All settings: docs/configuration.md
+  All settings: docs/use/configuration.md
 
-Use 'quire <command> --help' for the options and examples of a command. Manual: docs/cli.md`;
+Use 'quire <command> --help' for the options and examples of a command. Manual: docs/use/cli.md`;
 
 /**
  * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's `CommanderError`

@@ -5,7 +5,7 @@ import { CliCommand } from './command.ts';
 export function serveCommand(): CliCommand {
   return addressCommand(
     'serve',
-    'Run the service: the API and the background work in one process. Settings: docs/configuration.md.',
+    'Run the service: the API and the background work in one process. Settings: docs/use/configuration.md.',
   ).examples('serve', 'serve --port 9000', 'serve --host 0.0.0.0 --port 80');
 }
 

@@ -115,7 +115,7 @@ export function loadConfig(
   const fileKeys = new Set<string>(Object.values<Setting>(SETTINGS).flatMap((setting) => setting.file ?? []));
   for (const key of Object.keys(file.values)) {
     if (!fileKeys.has(key) && key !== 'models') {
-      throw new OperatorError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
+      throw new OperatorError(`${file.path}: '${key}' is not a setting. docs/use/configuration.md lists them.`);
     }
   }
   const { memoryLimitMb, ...values } = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Memory budget of each component by the memory limit of the process; `docs/operations.md` has the table. */
+/** Memory budget of each component by the memory limit of the process; `docs/use/operations.md` has the table. */
 import type { MemoryLimit } from '../lib/memory-limit.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 
@@ -33,7 +33,7 @@ export const MIN_MEMORY_MB = 640;
 /** Below this limit the service starts with a warning: large documents are rejected, and requests queue. */
 export const RECOMMENDED_MEMORY_MB = 2_048;
 
-/** Budgets by their minimum limit in MB, measured as described in `docs/operations.md`. */
+/** Budgets by their minimum limit in MB, measured as described in `docs/use/operations.md`. */
 const BUDGETS: readonly (readonly [fromMb: number, budget: MemoryBudget])[] = [
   [
     0,

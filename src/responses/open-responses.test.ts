@@ -1,5 +1,5 @@
 /**
- * The requirements of the Open Responses specification (2026-04-24) that apply to HTTP, one test each. The table in docs/responses.md has
+ * The requirements of the Open Responses specification (2026-04-24) that apply to HTTP, one test each. The table in docs/use/responses.md has
  * the same rows. `accepts`: the field is honoured; `rejects`: the contract narrows the specification, and 400 names the field.
  */
 import assert from 'node:assert/strict';
@@ -331,7 +331,7 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
 describe('Open Responses over HTTP', () => {
   for (const [requirement, check] of Object.entries(REQUIREMENTS)) it(requirement, check);
 
-  it('the table in docs/responses.md has the same rows', async () => {
+  it('the table in docs/use/responses.md has the same rows', async () => {
     const page = await readFile(new URL('../../docs/responses.md', import.meta.url), 'utf8');
     const table = page.slice(page.indexOf('## Open Responses'));
     const rows = [...table.matchAll(/^\| (.+?) \| (yes|rejected) \|$/gm)].map(([, name = '']) =>

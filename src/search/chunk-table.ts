@@ -22,7 +22,7 @@ const FACTS_MS = 1_000;
 const VECTORS_PER_PARTITION = 4096;
 /**
  * Probed partitions of the IVF index: a share of all, and a minimum. With 20 of 24 partitions recall@10 was .998 over
- * 100,000 chunks, with 10 it was .947 (docs/decisions/0012-search.md).
+ * 100,000 chunks, with 10 it was .947 (docs/develop/decisions/0012-search.md).
  */
 const PROBED_SHARE = 0.8;
 const MIN_PROBES = 20;

@@ -1,4 +1,4 @@
-/** The server install of docs/install.md, in a copy of the checkout with the packages that `npm ci` has installed. */
+/** The server install of docs/use/install.md, in a copy of the checkout with the packages that `npm ci` has installed. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,8 +14,9 @@ import { EMAIL, LAUNCH, PASSWORD, SKIP_WITHOUT_CONSOLE } from './console-page.ts
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Commands of the guide after `npm ci`. */
 const COMMANDS = (
-  /For a server[\s\S]*?```sh\nnpm ci\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'))?.[1] ??
-  ''
+  /For a server[\s\S]*?```sh\nnpm ci\n([\s\S]*?)```/.exec(
+    readFileSync(join(ROOT, 'docs/use/install.md'), 'utf8'),
+  )?.[1] ?? ''
 )
   .trim()
   .split('\n');

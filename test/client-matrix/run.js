@@ -1,6 +1,6 @@
 /**
  * `npm run test:clients`: runs client libraries against a service, and the clients that are generated from the API description. Installs
- * them first (`npm ci` in this folder). `--write` writes the table to docs/clients.md.
+ * them first (`npm ci` in this folder). `--write` writes the table to docs/use/clients.md.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

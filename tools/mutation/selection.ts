@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import type { Mutant } from './mutants.ts';
 
-/** Modules with a published score (`docs/testing.md`): paths below `src`, of a folder or a file without `.ts`. */
+/** Modules with a published score (`docs/develop/testing.md`): paths below `src`, of a folder or a file without `.ts`. */
 export const MODULES: readonly string[] = [
   'http',
   'inference',

@@ -124,7 +124,7 @@ function patternExpression(pattern: string): RegExp {
   return new RegExp(`^${escaped.join('.*')}$`);
 }
 
-/** The text of docs/openai-compatibility.md: one table for each place, one row for each reason. */
+/** The text of docs/use/openai-compatibility.md: one table for each place, one row for each reason. */
 export function compatibilityPage(): string {
   const { differences, operations } = compareWithOpenAi(storedSpecification());
   const sections = [...Map.groupBy(differences, ({ place }) => place)].map(([place, rows]) => {

@@ -12,7 +12,7 @@ export interface Attribution<Chunk> {
 
 /**
  * Minimum weighted share of a sentence's terms that its source contains. With 0.5, nine of ten restated sentences are
- * attributed, and one in thirty unrelated ones (docs/decisions/0013-grounding.md).
+ * attributed, and one in thirty unrelated ones (docs/develop/decisions/0013-grounding.md).
  */
 const MIN_SHARE = 0.5;
 /** Minimum terms of a sentence with a source. */

@@ -13,7 +13,7 @@ const MAX_ANSWER_CHARACTERS = 60;
  * answer when that is short. Null when there is no user message.
  *
  * Rules instead of a model: a model call adds latency and cost to every answer, and on follow-ups in twelve languages the
- * rules find the topic nearly always (docs/decisions/0013-grounding.md).
+ * rules find the topic nearly always (docs/develop/decisions/0013-grounding.md).
  */
 export function retrievalQuery(messages: readonly ChatMessage[]): string | null {
   const turns = messages.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content?.trim());

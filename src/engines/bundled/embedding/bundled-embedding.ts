@@ -67,7 +67,7 @@ interface LoadedModel {
 }
 
 class BundledEmbedding implements EmbeddingEngine {
-  /** Highest mean nDCG@10 of the development collections (`docs/decisions/0012-search.md`). */
+  /** Highest mean nDCG@10 of the development collections (`docs/develop/decisions/0012-search.md`). */
   readonly hybridWeight = 0.2;
   readonly #options: BundledEmbeddingOptions;
   readonly #queue = new EmbeddingQueue();

@@ -28,7 +28,7 @@ export type UniqueItems = { leaf: Leaf | null } | { independent: ItemList };
 /**
  * Compiles `uniqueItems`. Throws 400 for `path` where a tuple cannot be enforced. A grammar cannot compare items, so they must
  * have enumerated values, or values that exclude each other. Lists of other items are not kept from repeating them
- * (docs/decisions/0005-schema-compiler.md).
+ * (docs/develop/decisions/0005-schema-compiler.md).
  */
 export function uniqueItemsRule(emitter: Emitter, list: ItemList, path: string): UniqueItems {
   const rest = list.rest === null ? [] : distinctValues(emitter, list.rest);
