@@ -332,7 +332,7 @@ describe('Open Responses over HTTP', () => {
   for (const [requirement, check] of Object.entries(REQUIREMENTS)) it(requirement, check);
 
   it('the table in docs/use/responses.md has the same rows', async () => {
-    const page = await readFile(new URL('../../docs/responses.md', import.meta.url), 'utf8');
+    const page = await readFile(new URL('../../docs/use/responses.md', import.meta.url), 'utf8');
     const table = page.slice(page.indexOf('## Open Responses'));
     const rows = [...table.matchAll(/^\| (.+?) \| (yes|rejected) \|$/gm)].map(([, name = '']) =>
       name.replaceAll('`', ''),
