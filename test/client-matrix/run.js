@@ -10,7 +10,7 @@ import { requireNode24 } from '../../src/boot/require-node.js';
 requireNode24();
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
-const PAGE = new URL('../../docs/clients.md', import.meta.url);
+const PAGE = new URL('../../docs/use/clients.md', import.meta.url);
 const FEATURES = ['chat', 'stream', 'tools', 'structured', 'embeddings', 'errors'];
 /** A feature that takes longer hangs. */
 const TIMEOUT_MS = 60_000;
