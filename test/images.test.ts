@@ -7,8 +7,10 @@ import type { GenerationEngine } from '../src/engines/engine.ts';
 import { createUpstreamEngine } from '../src/engines/upstream/upstream-engine.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { ResponseInputItemList } from '../src/responses/input-items-schema.ts';
+import { RUN_RESPONSE, runBackground } from '../src/responses/run-background.ts';
 import { type Handler, sendEvents, sendJson, startServer, type TestServer } from './fixtures/upstream-server.ts';
 import { type Answer, assertError, assertSchema, bindCatalogue, useApi } from './harness.ts';
+import { until } from './spawned-service.ts';
 import { AWKWARD_TEXTS } from './support/awkward.ts';
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
@@ -42,6 +44,7 @@ describe('images in messages', () => {
     await server.close();
   });
   const api = useApi({
+    jobs: [RUN_RESPONSE],
     rateLimits: 'tokens=20000,requests=1000',
     limitClock: () => 0,
     scoreTexts: async (texts) => {
@@ -136,6 +139,15 @@ describe('images in messages', () => {
     const answer = await api.send('POST', '/v1/responses', { body: other });
     assertError(answer, 400, 'invalid_value', 'previous_response_id');
     assert.match(answer.json.error.message, /the model 'general-70b' reads text only/);
+  });
+
+  it('of a response in the background reach it', async () => {
+    await api.deps.jobs.work(RUN_RESPONSE, ({ responseId }, signal) => runBackground(api.deps, responseId, signal));
+    const content = [{ type: 'input_image' as const, image_url: PNG, detail: 'high' as const }];
+    const input = [{ role: 'user' as const, content }];
+    const { id } = await client().responses.create({ model: 'general-8b', input, background: true });
+    await until(async () => (await client().responses.retrieve(id)).status === 'completed');
+    assert.deepEqual(sentMessages(), [{ role: 'user', content: [image(PNG, { detail: 'high' })] }]);
   });
 
   it('400 that names the part for models without vision, and where no user sends it', async () => {

@@ -32,12 +32,20 @@ describe('the content policy of inference routes', () => {
     await send('/v1/chat/completions', { model: 'general-8b', messages });
     assert.deepEqual(screened, [['one', 'three']]);
     await send('/v1/completions', { model: 'general-8b', prompt: ['a', 'b'] });
-    assert.deepEqual(screened.toSorted(), [
-      ['a', ''],
-      ['b', ''],
-    ]);
+    assert.deepEqual(screened.toSorted(), [['a'], ['b']]);
     await send('/v1/embeddings', { model: 'embed-large-en-v1.5', input: ['a', 'b'] });
     assert.deepEqual(screened, [['a', 'b']]);
+  });
+
+  it('sees no blank texts, which some moderation servers reject', async () => {
+    const messages = ['', ' \n\t', 'a ', '\u3000'].map((content) => ({ role: 'user', content }));
+    assert.equal((await send('/v1/chat/completions', { model: 'general-8b', messages })).status, 200);
+    assert.deepEqual(screened, [['a ']]);
+    const input = ['', 'forbidden'];
+    assert.equal((await send('/v1/embeddings', { model: 'embed-large-en-v1.5', input })).status, 400);
+    const blank = [{ role: 'user', content: ' ' }];
+    assert.equal((await send('/v1/chat/completions', { model: 'general-8b', messages: blank })).status, 200);
+    assert.deepEqual(screened, []);
   });
 
   it('blocks a call before an engine is called and before anything is billed', async () => {

@@ -38,7 +38,9 @@ export async function screenInput<T>(
   input: T,
   texts: readonly string[],
 ): Promise<Screened<T>> {
-  const notice = await deps.screen.input(subject, texts);
+  // Some moderation servers reject a blank text, and no policy flags one.
+  const written = texts.filter((text) => /\S/.test(text));
+  const notice = written.length === 0 ? null : await deps.screen.input(subject, written);
   return new ScreenedInput(input, notice);
 }
 
