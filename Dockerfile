@@ -11,13 +11,12 @@ FROM node:24-trixie-slim AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
-# The workspace and its `prepare` script, which builds nothing without development dependencies.
+# The workspace and the scripts of `prepare`: nothing is built without development dependencies, and unused files are removed.
 COPY console/package.json console/build.js console/
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev
 COPY tools/prune-install.ts tools/
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev
 # The image gets one Node: that of package-lock.json, which the tests run on. Symbol tables are 52 MB of the two files.
-RUN node tools/prune-install.ts \
-  && mv node_modules/node/bin/node /usr/local/bin/node \
+RUN mv node_modules/node/bin/node /usr/local/bin/node \
   && rm -r node_modules/node node_modules/.bin tools \
   && strip --strip-unneeded /usr/local/bin/node node_modules/@lancedb/lancedb-linux-*/*.node
 COPY LICENSE ./

@@ -128,11 +128,13 @@ describe('bad input to embedding, rerank and moderation models', () => {
       }
     });
 
-    it(`${path}: 400 for texts that are empty or blank, in whatever way, naming the first`, async () => {
+    const isListed = route === EMBEDDINGS ? 'embedded in a list' : '400 in a list, naming the first';
+    it(`${path}: texts that are empty or blank, in whatever way: 400 alone, ${isListed}`, async () => {
       for (const text of ['', ' ', '\n\t\r', '\u00a0\u3000\u2003', '\ufeff']) {
         const shown = JSON.stringify(text);
         assertWanted(await send(route, text), ['invalid_value', field], shown);
-        assertWanted(await send(route, [WORD, text, '']), ['invalid_value', `${field}.1`], shown);
+        const listed: Wanted = route === EMBEDDINGS ? 200 : ['invalid_value', `${field}.1`];
+        assertWanted(await send(route, [WORD, text, '']), listed, shown);
       }
     });
 
@@ -143,8 +145,14 @@ describe('bad input to embedding, rerank and moderation models', () => {
         assert.equal(json.error.code, 'invalid_value');
         assert.match(json.error.param, new RegExp(`^${field}(\\.0)?$`));
       }
-      for (const value of [{}, { text: 'a' }, null, true, ['a']]) {
+      for (const value of [null, true, ['a']]) {
         assertWanted(await send(route, ['a', value]), ['invalid_value', `${field}.1`], JSON.stringify(value));
+      }
+      // Only moderation takes objects, with a type.
+      const untyped: Wanted =
+        route === MODERATIONS ? ['missing_required_field', `${field}.1.type`] : ['invalid_value', `${field}.1`];
+      for (const value of [{}, { text: 'a' }]) {
+        assertWanted(await send(route, ['a', value]), untyped, JSON.stringify(value));
       }
       assertWanted(await send(route, 'half of \ud83d'), ['invalid_value', field], 'a lone surrogate');
       assertWanted(await send(route, ['a', '\udc00']), ['invalid_value', `${field}.1`], 'a lone surrogate');

@@ -52,6 +52,9 @@ if (files.length === 0) {
   process.exit(1);
 }
 
+/** Two cores carry two files; a third one of the fast suite runs while the others wait. Attacks measure stalls and memory: alone. */
+const concurrency = isFast ? 3 : flags.includes('--attack') ? 1 : 2;
+
 const { prepare } = await import('./prepare.ts');
 const prepared = await prepare();
 const shared = isFast ? shareProcesses(files) : null;
@@ -61,8 +64,7 @@ const child = spawn(
   process.execPath,
   [
     '--test',
-    // Two cores carry two files at a time; attacks measure stalls and memory, so they run alone.
-    `--test-concurrency=${flags.includes('--attack') ? 1 : 2}`,
+    `--test-concurrency=${concurrency}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',

@@ -13,6 +13,8 @@ const OWN_PROCESS = [
   /\bprocess\.(?!pid\b|platform\b|geteuid\b|ts\b|once\('exit')\w/,
   /\bglobalThis\b/,
   /mock\.module|node:child_process|node:worker_threads|node:v8/,
+  // Observes what the process does while it waits: all files of a group are imported at the same time.
+  /^(const .* = )?await /m,
 ];
 /** pdf.js behaves differently once another file has defined classes of the DOM. */
 const OWN_PROCESS_FOLDER = 'src/extraction/pdf/';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { pruneInstall } from './prune-install.ts';
 
@@ -66,9 +66,13 @@ describe('pruneInstall', () => {
     assert.ok(files().includes('@node-llama-cpp/linux-arm64/bins/llama-addon.node'));
   });
 
-  it('rejects a development install, and removes nothing', () => {
+  it('keeps TypeScript and type declarations in a development install', () => {
     write('@biomejs/biome/package.json');
-    assert.throws(() => pruneInstall(folder, 'x64'), /development install.*npm prune --omit=dev/);
-    assert.ok(files().includes('typescript/lib/tsc.js'));
+    const freed = pruneInstall(folder, 'x64');
+    const kept = UNUSED.filter((path) => /typescript|\.d\.c?ts$/.test(path));
+    assert.equal(kept.length, 4);
+    const expected = [...KEPT, ...kept, '@biomejs/biome/package.json'].filter((path) => basename(path).includes('.'));
+    assert.deepEqual(files(), expected.toSorted());
+    assert.deepEqual([freed['source maps'], freed['TypeScript']], [4, undefined]);
   });
 });

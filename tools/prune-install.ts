@@ -1,13 +1,15 @@
 /**
- * `npm run prune:install` removes unused files from node_modules after `npm prune --omit=dev`: sources, headers, type declarations,
- * source maps, and binaries of other platforms. Prints the freed size by reason. `npm ci` restores everything. Idempotent.
+ * `npm run prune:install` removes unused files from node_modules: sources, headers, source maps and binaries of other platforms, and
+ * without development packages also TypeScript and type declarations. `npm ci` runs it (`prepare`); after `npm prune --omit=dev` it
+ * removes the rest. Prints the freed size by reason. `npm ci` restores everything. Idempotent.
  */
 import { existsSync, globSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Present only in development installs. */
+/** Present only in development installs, which need `FOR_DEVELOPMENT`. */
 const DEVELOPMENT_PACKAGE = '@biomejs/biome';
+const FOR_DEVELOPMENT = ['TypeScript', 'type declarations'];
 
 /** Removed files: a reason, and globs below node_modules. The first match counts a file. */
 export function unusedFiles(arch: string): Readonly<Record<string, readonly string[]>> {
@@ -29,13 +31,12 @@ export function unusedFiles(arch: string): Readonly<Record<string, readonly stri
   };
 }
 
-/** Removes unused files below `nodeModules`. Returns the freed bytes by reason. Throws when development packages are installed. */
+/** Removes unused files below `nodeModules`. Returns the freed bytes by reason. */
 export function pruneInstall(nodeModules: string, arch: string = process.arch): Record<string, number> {
-  if (existsSync(join(nodeModules, DEVELOPMENT_PACKAGE))) {
-    throw new Error('This is a development install. Run npm prune --omit=dev first.');
-  }
+  const kept = existsSync(join(nodeModules, DEVELOPMENT_PACKAGE)) ? FOR_DEVELOPMENT : [];
+  const unused = Object.entries(unusedFiles(arch)).filter(([reason]) => !kept.includes(reason));
   return Object.fromEntries(
-    Object.entries(unusedFiles(arch)).map(([reason, patterns]) => {
+    unused.map(([reason, patterns]) => {
       const paths = globSync([...patterns], { cwd: nodeModules }).map((path) => join(nodeModules, path));
       const bytes = paths.reduce((sum, path) => sum + sizeBytes(path), 0);
       for (const path of paths) rmSync(path, { recursive: true });

@@ -58,6 +58,4 @@ export interface ReaderInput {
   textFields?: readonly string[] | undefined;
   /** The file is only opened, to find out whether it can be read: no document is returned. */
   isCheck?: boolean;
-  /** Documents at the beginning of the file that were read before. */
-  skipped?: number;
 }

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { makePdfBomb } from '../../test/fixtures/documents-pdf.ts';
 import { isRunning, until } from '../../test/spawned-service.ts';
-import { runForOrganization } from '../lib/organization-context.ts';
 import type { Extraction } from './extracted-document.ts';
 import { Extractor, type ExtractorOptions } from './extractor.ts';
 
@@ -110,48 +109,6 @@ describe('Extractor', () => {
     setTimeout(() => controller.abort(new Error('left')), 300);
     await Promise.all(texts);
     assert.deepEqual(await read(extractor, '1'), ['0']);
-  });
-
-  /** Reads files of organizations that share one reader. Returns the parts in the order in which they were read. */
-  async function share(turnMs: number, files: [organization: string, content: string][]): Promise<string[]> {
-    const extractor = start({ readers: 1, turnMs });
-    const parts: string[] = [];
-    const readParts = async (organization: string, content: string) => {
-      const file = { name: 'a.jsonl', mediaType: null, content: piecesOf(content) };
-      for await (const extraction of extractor.extract(file, SIZE, never))
-        parts.push(`${organization} ${extraction.part} ${outcome(extraction)}`);
-    };
-    await Promise.all(files.map(([name, content]) => runForOrganization(name, () => readParts(name, content))));
-    return parts;
-  }
-  const lines = (...texts: string[]) => texts.map((text) => JSON.stringify({ text })).join('\n');
-
-  it('leaves the only reader to another organization after a turn, and continues where the turn ended', async () => {
-    const parts = await share(0, [
-      ['a', lines("it's", '"two"', ' ', 'four')],
-      ['a', lines('later')],
-      ['b', lines('new\nline', 'end')],
-    ]);
-    assert.deepEqual(parts, [
-      "a 1 it's",
-      'a 1 later',
-      'b 1 new\nline',
-      'a 2 "two"',
-      'b 2 end',
-      'a 3 no_text',
-      'a 4 four',
-    ]);
-  });
-
-  it('keeps a reader until the end of its turn, of a file that is one document, and beside files of its organization', async () => {
-    const files: [string, string][] = [
-      ['a', lines('1', '2')],
-      ['b', lines('3')],
-    ];
-    assert.deepEqual(await share(60_000, files), ['a 1 1', 'a 2 2', 'b 1 3']);
-    const own: [string, string][] = files.map(([, content]) => ['a', content]);
-    assert.deepEqual(await share(0, own), ['a 1 1', 'a 2 2', 'a 1 3']);
-    assert.deepEqual(await share(0, [['a', ''], ...files.slice(1)]), ['a  no_text', 'b 1 3']);
   });
 
   it('throws errors of the source', async () => {

@@ -1,6 +1,4 @@
 import { tmpdir } from 'node:os';
-import { FairQueue } from '../lib/fair-queue.ts';
-import { currentOrganization } from '../lib/organization-context.ts';
 import type { Extraction, ReaderInput } from './extracted-document.ts';
 import { type DocumentFormat, documentFormat, parseCharset } from './formats.ts';
 import { IngestionError } from './ingestion-error.ts';
@@ -19,8 +17,6 @@ const CHARACTERS_PER_TOKEN = 4;
  * which takes 60 to 110 MB, usually reads them all. Starting one takes 250 ms.
  */
 const START_ANOTHER_MS = 500;
-/** Time after which a file of several documents leaves its reader to a file of another organization, and waits for its next turn. */
-const TURN_MS = 10_000;
 /** Time after which an idle reader exits to free its memory. */
 const IDLE_MS = 30_000;
 
@@ -42,31 +38,21 @@ export interface ExtractorOptions {
   /** Folder for files above 1 MiB while they are read; default: the system's temporary folder. */
   folder?: string;
   limits?: Partial<ReaderLimits>;
-  /** Default: 10 s. */
-  turnMs?: number;
   /** Called with the reason whenever a document ends its reader process. */
   onReaderCrash?: (reason: string) => void;
 }
 
-/** Extracts documents in a pool of child processes, which organizations share by turns. */
+/** Extracts documents in a pool of child processes. */
 export class Extractor {
   readonly #folder: string;
   readonly #readers: ReaderProcess[];
   readonly #free: ReaderProcess[];
   readonly #idleTimers = new Map<ReaderProcess, NodeJS.Timeout>();
-  readonly #waiting = new FairQueue<(reader: ReaderProcess) => void>();
-  readonly #turnMs: number;
+  readonly #waiting: ((reader: ReaderProcess) => void)[] = [];
   readonly #closed = new AbortController();
 
-  constructor({
-    readers = READERS,
-    folder = tmpdir(),
-    limits,
-    turnMs = TURN_MS,
-    onReaderCrash = () => {},
-  }: ExtractorOptions = {}) {
+  constructor({ readers = READERS, folder = tmpdir(), limits, onReaderCrash = () => {} }: ExtractorOptions = {}) {
     this.#folder = folder;
-    this.#turnMs = turnMs;
     const allLimits = { ...READER_LIMITS, seconds: DOCUMENT_SECONDS, ...limits };
     this.#readers = Array.from({ length: readers }, () => new ReaderProcess(allLimits, onReaderCrash));
     this.#free = [...this.#readers];
@@ -76,7 +62,7 @@ export class Extractor {
    * Yields the documents of a file as the caller consumes them: usually one, one per line of JSONL, several of a large
    * table. An error of the whole file comes last, with an empty part: `unsupported_file`, `invalid_file`,
    * `encrypted_file`, `no_text`, `timeout` or `too_large`; retrying would give the same. A file keeps its reader until it
-   * is read, the caller stops, or its turn is over, so a caller must not wait for a second file meanwhile.
+   * is read or the caller stops, so a caller must not wait for a second file meanwhile.
    * Throws the signal's reason, errors of `content`, and after `close`.
    */
   async *extract(
@@ -115,28 +101,12 @@ export class Extractor {
   }
 
   async *#read(format: DocumentFormat, input: ReaderInput, signal: AbortSignal): AsyncGenerator<Extraction> {
-    let isRead = false;
-    for (let skipped = 0; !isRead; ) {
-      const reader = await this.#acquire(signal);
-      const turnEndsAt = performance.now() + this.#turnMs;
-      isRead = true;
-      try {
-        for await (const extraction of reader.read(format, { ...input, skipped }, signal)) {
-          skipped += 1;
-          yield extraction;
-          // A whole file, such as a PDF, would be read again.
-          isRead = extraction.part === '' || performance.now() < turnEndsAt || !this.#othersWait();
-          if (!isRead) break;
-        }
-      } finally {
-        this.#release(reader);
-      }
+    const reader = await this.#acquire(signal);
+    try {
+      yield* reader.read(format, input, signal);
+    } finally {
+      this.#release(reader);
     }
-  }
-
-  /** Whether files of other organizations than the current one wait for a reader. */
-  #othersWait(): boolean {
-    return this.#waiting.peek((group) => (group === currentOrganization() ? null : 0)) !== undefined;
   }
 
   /** Ends all readers; extractions in progress throw. May be called twice. */
@@ -151,11 +121,14 @@ export class Extractor {
     const isIdle = this.#free.length === this.#readers.length;
     const free = this.#free.findLast(({ isStarted }) => isStarted) ?? (isIdle ? this.#free.at(-1) : undefined);
     if (free !== undefined) return this.#take(free);
-    if (this.#waiting.size >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait for extraction`);
+    if (this.#waiting.length >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait for extraction`);
     const { promise, resolve, reject } = Promise.withResolvers<ReaderProcess>();
-    const organizationId = currentOrganization();
-    this.#waiting.add(organizationId, resolve);
-    const stopWaiting = () => this.#waiting.delete(organizationId, resolve);
+    this.#waiting.push(resolve);
+    const stopWaiting = () => {
+      const at = this.#waiting.indexOf(resolve);
+      if (at !== -1) this.#waiting.splice(at, 1);
+      return at !== -1;
+    };
     const startAnother = setTimeout(() => {
       const unstarted = this.#free.at(-1);
       if (unstarted !== undefined && stopWaiting()) resolve(this.#take(unstarted));
@@ -180,7 +153,7 @@ export class Extractor {
   }
 
   #release(reader: ReaderProcess): void {
-    const next = this.#waiting.take();
+    const next = this.#waiting.shift();
     if (next !== undefined) {
       next(reader);
       return;

@@ -24,19 +24,18 @@ const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) 
 };
 
 /**
- * Yields the documents of a file after the skipped ones, at least one of a whole file; a part without text yields an error for that part. Throws an
+ * Yields the documents of a file, at least one; a part without text yields an error for that part. Throws an
  * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one. A check yields nothing, and throws only errors that reading would.
  */
 export async function* readDocument(format: DocumentFormat, input: ReaderInput): AsyncGenerator<Extraction> {
   if (input.isCheck) return (await CHECKS[format]?.())?.(input);
   const read = await READERS[format]();
-  const { skipped = 0 } = input;
-  let documents = 0;
+  let isEmpty = true;
   for await (const extraction of read(input)) {
-    documents += 1;
-    if (documents > skipped) yield limitExtraction(extraction);
+    isEmpty = false;
+    yield limitExtraction(extraction);
   }
-  if (documents === 0) yield { part: '', error: noText() };
+  if (isEmpty) yield { part: '', error: noText() };
 }
 
 function limitExtraction(extraction: Extraction): Extraction {
