@@ -102,7 +102,7 @@ export class EncoderProcess {
     const id = this.#nextId++;
     const reply = Promise.withResolvers<EncoderReply>();
     const end = (error: unknown): void => {
-      if (this.#take(id) !== undefined) this.#host.send({ type: 'cancel', id });
+      if (this.#take(id) !== undefined) this.#host.send({ type: 'cancel', id }, scope);
       reply.reject(error);
     };
     const share = Math.max(1 / (this.#options.maxCalls ?? MAX_CALLS), countCharacters(request) / MAX_CHARACTERS);
@@ -110,7 +110,7 @@ export class EncoderProcess {
     this.#calls.set(id, call);
     const leave = (): void => end(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
-    this.#host.send({ type: 'request', id, scope, request });
+    this.#host.send({ type: 'request', id, scope, request }, scope);
     try {
       return await call.reply.promise;
     } finally {
@@ -128,7 +128,7 @@ export class EncoderProcess {
     const abort = (): void => ping.reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#pings.set(id, ping);
-    this.#host.send({ type: 'ping', id });
+    this.#host.send({ type: 'ping', id }, '');
     try {
       await ping.promise;
     } finally {

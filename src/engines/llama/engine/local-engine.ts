@@ -164,11 +164,11 @@ class LlamaEngine implements LocalEngine {
           const ticket = this.#enterQueue(id, request.scope);
           this.#cancelUnload();
           this.#pending.set(id, { stream, ticket });
-          this.#host.send({ type: 'generate', id, request });
+          this.#host.send({ type: 'generate', id, request }, request.scope);
         },
-        consumed: (events) => this.#host.send({ type: 'consumed', id, events }),
+        consumed: (events) => this.#host.send({ type: 'consumed', id, events }, request.scope),
         cancel: () => {
-          if (this.#remove(id) !== null) this.#host.send({ type: 'cancel', id });
+          if (this.#remove(id) !== null) this.#host.send({ type: 'cancel', id }, request.scope);
         },
       },
       signal,
@@ -200,7 +200,7 @@ class LlamaEngine implements LocalEngine {
     const abort = (): void => ping.reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#pings.set(id, ping);
-    this.#host.send({ type: 'ping', id });
+    this.#host.send({ type: 'ping', id }, '');
     try {
       return await ping.promise;
     } finally {
@@ -212,7 +212,7 @@ class LlamaEngine implements LocalEngine {
   loadModel(): void {
     if (this.#host.state.kind !== 'unloaded') return;
     // Any message starts the host; the answer to this one is not awaited.
-    this.#host.send({ type: 'ping', id: this.#nextId++ });
+    this.#host.send({ type: 'ping', id: this.#nextId++ }, '');
   }
 
   unloadModel(): boolean {
@@ -253,7 +253,7 @@ class LlamaEngine implements LocalEngine {
       scope,
       share: 1 / (this.#options.maxRequests ?? MAX_REQUESTS),
       evict: (error) => {
-        this.#host.send({ type: 'cancel', id });
+        this.#host.send({ type: 'cancel', id }, scope);
         this.#remove(id)?.fail(error);
       },
     });

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { HostStatus } from './host-protocol.ts';
 
@@ -17,6 +18,8 @@ const MAX_FIRST_LOADS = 2;
 const HEARTBEAT_TIMEOUT_MS = 60_000;
 /** Checks within that time. They are counted, because a clock also runs while the machine is suspended. */
 const HEARTBEAT_CHECKS = 6;
+/** Messages in the channel, which is first come, first served: enough that the host need not wait for the next one. */
+const MAX_WRITES = 4;
 /** Characters of the host's stderr that are logged after a crash. */
 const MAX_ERROR_OUTPUT_CHARACTERS = 2_000;
 
@@ -78,7 +81,10 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   #missedChecks = 0;
   #errorOutput = '';
   /** Messages for the next process, sent while the last one exits. */
-  #queued: Incoming[] = [];
+  #queued: { message: Incoming; scope: string }[] = [];
+  /** Messages that wait for the channel. Many large prompts of one organization do not delay the messages of others there. */
+  readonly #outbox = new FairQueue<Incoming>();
+  #writes = 0;
   state: HostState<Facts>;
 
   /** A host without heartbeat for `heartbeatTimeoutMs` is killed and restarted. */
@@ -101,14 +107,31 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     return this.#child?.pid ?? null;
   }
 
-  /** Sends a message. Starts a host when there is none because it was unloaded. */
-  send(message: Incoming): void {
+  /**
+   * Sends a message. Starts a host when there is none because it was unloaded. `scope`: the organization, whose messages arrive in order;
+   * organizations take turns.
+   */
+  send(message: Incoming, scope: string): void {
     if (this.state.kind === 'unloaded') {
-      this.#queued.push(message);
+      this.#queued.push({ message, scope });
       if (this.#child === null) this.#start();
     } else if (this.#child?.connected === true) {
-      // A failed send means that the host is exiting; the exit is reported.
-      this.#child.send(message, () => undefined);
+      this.#outbox.add(scope, message);
+      this.#write(this.#child);
+    }
+  }
+
+  #write(child: ChildProcess): void {
+    while (this.#writes < MAX_WRITES) {
+      const message = this.#outbox.take();
+      if (message === undefined) return;
+      this.#writes += 1;
+      // A failed write means that the host is exiting; the exit is reported.
+      child.send(message, () => {
+        if (child !== this.#child) return;
+        this.#writes -= 1;
+        this.#write(child);
+      });
     }
   }
 
@@ -173,10 +196,12 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     this.#heartbeatTimer = setInterval(() => this.#checkHeartbeat(child), this.#heartbeatTimeoutMs / HEARTBEAT_CHECKS);
     this.#heartbeatTimer.unref();
     this.#setState({ kind: 'loading' });
-    this.send(this.#options.load(!this.#wasLoaded && this.#crashes > 0));
+    this.#outbox.clear();
+    this.#writes = 0;
+    this.send(this.#options.load(!this.#wasLoaded && this.#crashes > 0), '');
     const queued = this.#queued;
     this.#queued = [];
-    for (const message of queued) this.send(message);
+    for (const { message, scope } of queued) this.send(message, scope);
   }
 
   #checkHeartbeat(child: ChildProcess): void {
