@@ -11,6 +11,8 @@ import type { Service } from '../spawned-service.ts';
 
 /** Lines of an ingested file: each is a document with a word of its own. */
 export const LINES = 40;
+/** Ingested files. */
+const BASES = 30;
 /** Pauses of the callers between two requests. */
 const PAUSE_MS = 1_000;
 /** Pause between two requests with a revoked key. */
@@ -132,20 +134,26 @@ export class Traffic {
     }
   }
 
+  /** Uploads all files first, so that jobs start during the outages, too. */
   async #ingest(): Promise<void> {
-    for (let number = 0; !this.#isOver(); number += 1) {
+    const files: { id: string; number: number }[] = [];
+    for (let number = 0; number < BASES && !this.#isOver(); number += 1) {
       const lines = Array.from({ length: LINES }, (_, line) =>
         JSON.stringify({ text: `This line is about word${number}x${line}y and nothing else.` }),
       );
-      const file = await this.#upload(`${number}.jsonl`, Buffer.from(lines.join('\n')));
+      const id = await this.#upload(`${number}.jsonl`, Buffer.from(lines.join('\n')));
+      if (id !== null) files.push({ id, number });
+    }
+    for (const { id, number } of files) {
+      if (this.#isOver()) return;
       const base = await this.#send('knowledge base', '/v1/knowledge-bases', { name: `Base ${number}` });
-      if (file !== null && base?.status === 200) {
-        const source = { type: 'file_upload', config: { file_ids: [file] } };
+      if (base?.status === 200) {
+        const source = { type: 'file_upload', config: { file_ids: [id] } };
         const path = `/v1/knowledge-bases/${base.json.id}/data-sources`;
         const created = await this.#send('data source', path, source);
         if (created?.status === 200) this.promised.bases.push({ id: base.json.id, number });
       }
-      await pause(PAUSE_MS);
+      await pause(2 * PAUSE_MS);
     }
   }
 
