@@ -3,6 +3,7 @@
 FROM node:24-trixie-slim AS console
 WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
+COPY packages packages
 COPY console console
 COPY docs/openapi.json docs/
 RUN --mount=type=cache,target=/root/.npm npm ci --workspace=console --ignore-scripts && node console/build.js
@@ -13,6 +14,7 @@ WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
 # The workspace and the scripts of `prepare`: nothing is built without development dependencies, and unused files are removed.
 COPY console/package.json console/build.js console/
+COPY packages packages
 COPY tools/prune-install.ts tools/
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev
 # The image gets one Node: that of package-lock.json, which the tests run on. Symbol tables are 52 MB of the two files.

@@ -30,6 +30,7 @@ const SUITES = {
 };
 const FAST_SUITE = [
   'src/**/*.test.ts',
+  'packages/*/src/**/*.test.ts',
   'test/*.test.ts',
   'test/clients/*.test.ts',
   'console/src/**/*.test.ts',

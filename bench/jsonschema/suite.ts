@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import type { Llama } from 'node-llama-cpp';
 import { constrainJson } from '../../src/engines/bundled/chat/constrain-json.ts';
 import type { ChatPrompt, OutputFormat } from '../../src/engines/engine.ts';
 import { buildGrammar } from '../../src/engines/llama/constraints/request-grammar.ts';
-import type { FactoredGrammar } from '../../src/engines/llama/grammar/gbnf/factored-grammar.ts';
 import { ApiError } from '../../src/errors.ts';
 import { randomNumbers, sampleText } from '../../test/fixtures/grammar-sampler.ts';
 import { onlyRepeatsItems, validator } from './validate.ts';

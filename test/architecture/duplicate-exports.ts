@@ -1,18 +1,18 @@
 import type { Node } from 'oxc-parser';
 import { isTest, nodeName, type Source } from './source.ts';
 
-/** A name that several files of `src` export. */
+/** A name that several files of `src` and of packages export. */
 export interface DuplicateExport {
   name: string;
   /** Paths of the files that declare the name, sorted. */
   paths: string[];
 }
 
-/** Finds names declared and exported by more than one file of `src`, tests excluded. Re-exports do not count. */
+/** Finds names declared and exported by more than one file of `src` and of packages, tests excluded. Re-exports do not count. */
 export function findDuplicateExports(sources: readonly Source[]): DuplicateExport[] {
   const pathsByName = new Map<string, Set<string>>();
   for (const { path, program } of sources) {
-    if (!path.startsWith('src/') || isTest(path) || program.type !== 'Program') continue;
+    if (!/^(src|packages)\//.test(path) || isTest(path) || program.type !== 'Program') continue;
     for (const name of program.body.flatMap(declaredNames)) {
       pathsByName.set(name, (pathsByName.get(name) ?? new Set()).add(path));
     }

@@ -32,7 +32,6 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'gguf',
     'runtime',
     'tokenizer',
-    'grammar',
     'tool-calls',
     'output',
     'prompt',
@@ -169,6 +168,17 @@ function findSubfolder(folder: string, path: string): string | null {
   const [name = '', ...rest] = path.slice(folder.length + 1).split('/');
   return rest.length > 0 ? name : null;
 }
+
+/** Allows files of a package to import only its other files and modules of Node: a package has no dependencies. */
+export const checkPackage: Checker = (source) => {
+  const root = /^packages\/[^/]+\//.exec(source.path)?.[0];
+  if (root === undefined) return [];
+  return listImports(source).flatMap(({ specifier, at }) => {
+    const isOwn = specifier.startsWith('.') && posix.join(posix.dirname(source.path), specifier).startsWith(root);
+    const isAllowed = isOwn || specifier.startsWith('node:') || (isTest(source.path) && !specifier.startsWith('.'));
+    return isAllowed ? [] : [violationAt(source, at, `imports '${specifier}' from outside ${root}`)];
+  });
+};
 
 /** Allows imports of Fastify only in `http/`, `app.ts` and `routes.ts`. */
 export const checkFastify: Checker = (source): Violation[] => {

@@ -6,7 +6,7 @@ import { findCycles } from './cycles.ts';
 import { checkDocstrings } from './docstrings.ts';
 import { findDuplicateExports } from './duplicate-exports.ts';
 import { checkEnvironment } from './environment.ts';
-import { checkFastify, checkOrder, checkSubfolderOrder, ORDER } from './imports.ts';
+import { checkFastify, checkOrder, checkPackage, checkSubfolderOrder, ORDER } from './imports.ts';
 import { checkNames, checkUnfinished } from './names.ts';
 import { checkRoutes, findUndescribed } from './routes.ts';
 import { type Checker, describeViolation, parseSource } from './source.ts';
@@ -100,6 +100,22 @@ describe('findDuplicateExports', () => {
       }),
       [],
     );
+  });
+});
+
+describe('checkPackage', () => {
+  const path = 'packages/json-schema-grammar/src/schema/a.ts';
+  it('refuses files of the service and of other packages, and libraries outside of tests', () => {
+    assertFound(checkPackage, path, "import { a } from '../../../../src/errors.ts';", /imports '..\/..\/..\/..\/src/);
+    assertFound(checkPackage, path, "import { a } from '../../../other/src/a.ts';", /from outside packages/);
+    assertFound(checkPackage, path, "import { Ajv } from 'ajv';", /imports 'ajv'/);
+    const test = path.replace('.ts', '.test.ts');
+    assertFound(checkPackage, test, "import { a } from '../../../../test/harness.ts';", /from outside packages/);
+    assert.deepEqual(found(checkPackage, test, "import { Ajv } from 'ajv';"), []);
+  });
+  it('accepts its own files and modules of Node', () => {
+    assert.deepEqual(found(checkPackage, path, "import '../b.ts'; import 'node:fs'; import '../../test/gbnf.ts';"), []);
+    assert.deepEqual(found(checkPackage, 'src/chat/a.ts', "import { a } from '@quire/json-schema-grammar';"), []);
   });
 });
 

@@ -1,7 +1,7 @@
 import { checkBudgets } from './budgets.ts';
 import { checkDocstrings } from './docstrings.ts';
 import { checkEnvironment } from './environment.ts';
-import { checkFastify, checkOrder, checkSubfolderOrder } from './imports.ts';
+import { checkFastify, checkOrder, checkPackage, checkSubfolderOrder } from './imports.ts';
 import { checkNames, checkUnfinished } from './names.ts';
 import { checkRoutes } from './routes.ts';
 import type { Checker } from './source.ts';
@@ -11,6 +11,7 @@ import { checkAny, checkNonNull } from './types.ts';
 export const RULES: Readonly<Record<string, Checker>> = {
   'a folder imports only what lies below it': checkOrder,
   'a subfolder imports only siblings that come before it': checkSubfolderOrder,
+  'a package imports only its own files': checkPackage,
   'only http/, app.ts and routes.ts import Fastify': checkFastify,
   'functions, files and parameter lists keep their budgets': checkBudgets,
   'any needs a reason on the line above': checkAny,

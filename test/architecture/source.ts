@@ -59,12 +59,12 @@ export function describeViolation({ path, line, rule }: Violation): string {
 
 /** Whether the file contains tests, beside the code or under `test/`. */
 export function isTest(path: string): boolean {
-  return /^(console\/)?test\//.test(path) || path.endsWith('.test.ts');
+  return /^(console\/|packages\/[^/]+\/)?test\//.test(path) || path.endsWith('.test.ts');
 }
 
-/** Whether the file is code of the service or of the console, not of their tests. */
+/** Whether the file is code of the service, of the console or of a package, not of their tests. */
 export function isProduct(path: string): boolean {
-  return /^(console\/)?src\//.test(path) && !isTest(path);
+  return /^(console\/|packages\/[^/]+\/)?src\//.test(path) && !isTest(path);
 }
 
 /** Returns the name of an identifier or string literal: `env` of `process.env` and of `process['env']`. */

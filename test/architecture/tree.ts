@@ -7,11 +7,14 @@ import { parseSource, type Source } from './source.ts';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Files that the rules apply to. */
-const CODE = ['{src,test,tools,bench,eval}/**/*.{ts,js}', 'console/{src,test}/**/*.{ts,tsx}'];
+const CODE = ['{src,packages,test,tools,bench,eval}/**/*.{ts,js}', 'console/{src,test}/**/*.{ts,tsx}'];
 
 /** Lists the paths of all code, relative to the root, with `/`, sorted. */
 function codePaths(): string[] {
-  return globSync(CODE, { cwd: ROOT, exclude: ['**/node_modules/**', 'console/src/api/schema.d.ts'] })
+  return globSync(CODE, {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**', 'packages/*/dist/**', 'console/src/api/schema.d.ts'],
+  })
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted();
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import type { ErrorFacts } from '../../../errors.ts';
-import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
 import type { GrammarSource } from './request-grammar.ts';
 
 /** Heap limit of a thread in MB. The largest schemas of JSONSchemaBench need half of it. */

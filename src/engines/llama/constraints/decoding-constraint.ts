@@ -1,7 +1,6 @@
+import { type GrammarElements, ParseStacks, type TextPosition } from '@quire/json-schema-grammar';
 import type { LlamaContext, LlamaGrammar } from 'node-llama-cpp';
 import { type ApiError, invalidValue } from '../../../errors.ts';
-import type { GrammarElements } from '../grammar/gbnf/elements.ts';
-import { ParseStacks, type TextPosition } from '../grammar/gbnf/parse-stacks.ts';
 import { GrammarState } from '../runtime/bindings.ts';
 import type { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
 import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';

@@ -1,5 +1,5 @@
+import { type Pattern, PatternError, parsePattern } from '@quire/json-schema-grammar';
 import { invalidValue } from '../../../errors.ts';
-import { type Pattern, PatternError, parsePattern } from '../grammar/schema/pattern.ts';
 import { type GrammarSource, schemaPath } from './request-grammar.ts';
 
 /**

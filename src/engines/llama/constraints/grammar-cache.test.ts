@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { factorGrammar } from '@quire/json-schema-grammar';
 import { invalidValue } from '../../../errors.ts';
-import { factorGrammar } from '../grammar/gbnf/factored-grammar.ts';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import { GrammarCache, grammarKey } from './grammar-cache.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import type { ErrorFacts } from '../../../errors.ts';
-import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
 import type { GrammarSource } from './request-grammar.ts';
 
 /** Maximum bytes of cached grammars. Clients send the same few schemas again and again. */

@@ -1,6 +1,6 @@
+import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import { ApiError, type ErrorFacts, engineUnavailable, invalidValue } from '../../../errors.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
-import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import { nextAction } from './compile-scheduler.ts';
 import { CompilerThread, isOutOfMemory } from './compiler-thread.ts';

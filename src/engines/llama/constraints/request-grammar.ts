@@ -1,12 +1,18 @@
+import {
+  automatonRule,
+  type FactoredGrammar,
+  factorGrammar,
+  GrammarBuilder,
+  isEmpty,
+  literal,
+  literalAlternatives,
+  patternLanguage,
+  SchemaCompiler,
+  UnsupportedSchemaError,
+  withErrorPath,
+} from '@quire/json-schema-grammar';
 import { invalidValue } from '../../../errors.ts';
 import type { OutputFormat, TextConstraint } from '../../engine.ts';
-import { type FactoredGrammar, factorGrammar } from '../grammar/gbnf/factored-grammar.ts';
-import { GrammarBuilder, literal, literalAlternatives } from '../grammar/grammar.ts';
-import { isEmpty } from '../grammar/schema/automaton.ts';
-import { automatonRule } from '../grammar/schema/automaton-grammar.ts';
-import { withErrorPath } from '../grammar/schema/bounds.ts';
-import { patternLanguage } from '../grammar/schema/pattern-language.ts';
-import { SchemaCompiler } from '../grammar/schema-grammar.ts';
 import { callsGrammar, defineCalls, type ToolCallRules } from '../tool-calls/call-grammar.ts';
 
 /** Default path of the schema in the request body. */
@@ -27,7 +33,12 @@ export type GrammarSource =
 
 /** Builds the grammar. Pure. Throws 400 with the path of what cannot be enforced. */
 export function buildGrammar(source: GrammarSource): FactoredGrammar {
-  return factorGrammar(grammarText(source), grammarParam(source));
+  try {
+    return factorGrammar(grammarText(source), grammarParam(source));
+  } catch (error) {
+    if (error instanceof UnsupportedSchemaError) throw invalidValue(error.path, error.predicate);
+    throw error;
+  }
 }
 
 function grammarText(source: GrammarSource): string {

@@ -1,3 +1,4 @@
+import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import type { Llama, LlamaContext, LlamaGrammar, LlamaModel } from 'node-llama-cpp';
 import { TimeSlice } from '../../../lib/time-slices.ts';
 import { SAMPLE_PROMPTS } from '../../template-tokens.ts';
@@ -5,7 +6,6 @@ import { type Calibration, calibrate, MAX_STEP_TOKENS, type StepTime } from '../
 import { readStepTimes, stepTimesKey, writeStepTimes } from '../calibration/calibration-store.ts';
 import { measureSpeed, threadCandidates } from '../calibration/measure-speed.ts';
 import { GrammarCompiler } from '../constraints/grammar-compiler.ts';
-import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
 import { INITIAL_SLOTS, KvContext } from '../kv-cache/kv-context.ts';
 import { ChatTemplate } from '../prompt/chat-template.ts';
 import { parameterCount } from '../runtime/bindings.ts';

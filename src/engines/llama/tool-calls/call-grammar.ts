@@ -1,6 +1,5 @@
+import { GrammarBuilder, literal, SchemaCompiler } from '@quire/json-schema-grammar';
 import type { FunctionTool } from '../../engine.ts';
-import { GrammarBuilder, literal } from '../grammar/grammar.ts';
-import { SchemaCompiler } from '../grammar/schema-grammar.ts';
 import type { FormatPart, ToolCallFormat } from './call-format.ts';
 
 /** The calls that a grammar allows. `offered`: the tool list of the request, in which error paths count. */

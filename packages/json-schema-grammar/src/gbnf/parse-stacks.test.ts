@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GrammarMatcher } from '../../../../../test/fixtures/gbnf.ts';
+import { GrammarMatcher } from '../../test/gbnf.ts';
 import { flattenRules } from './elements.ts';
 import { parseGbnf } from './parse-gbnf.ts';
 import { ParseStacks } from './parse-stacks.ts';

@@ -1,5 +1,5 @@
-import { invalidValue } from '../../../../errors.ts';
 import { literal } from '../grammar.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 import { ANY_STRING, type Automaton, isEmpty } from './automaton.ts';
 import { automatonRule } from './automaton-grammar.ts';
 import { countLimits } from './bounds.ts';
@@ -52,7 +52,7 @@ export function objectRule(emitter: Emitter, parts: Case): Leaf | null {
   if (members.length === 0 && least === 0 && most === null && kinds.length === 1 && others[0] === ANY_MEMBER) {
     return { rule: builder.json('object'), needs: [] };
   }
-  if (other !== null && least > members.length + 1) throw invalidValue(path, TOO_MANY_UNLISTED);
+  if (other !== null && least > members.length + 1) throw new UnsupportedSchemaError(path, TOO_MANY_UNLISTED);
   const inside = membersRule(emitter, plan);
   if (inside === null) return null;
   const ws = builder.json('ws');
@@ -92,7 +92,7 @@ function membersRule({ builder }: Emitter, { members, other, least, most, path }
   const sure = members.filter((member) => member.required).length;
   const counted = least > sure || (most !== null && (other !== null || most < members.length));
   const counts = counted ? Math.min(Math.max(least, most ?? 0), members.length + 1) + 1 : 1;
-  if (counts * members.length > MAX_COUNTED) throw invalidValue(path, 'is too large to be enforced');
+  if (counts * members.length > MAX_COUNTED) throw new UnsupportedSchemaError(path, 'is too large to be enforced');
   const ws = builder.json('ws');
   // What follows a member, by the number of members before, capped where more make no difference.
   const tail = (count: number, started: boolean): string | null => {

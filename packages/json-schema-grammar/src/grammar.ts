@@ -1,4 +1,4 @@
-import { invalidValue } from '../../../errors.ts';
+import { UnsupportedSchemaError } from './unsupported-schema-error.ts';
 
 /** Maximum rules per grammar: enough for the largest schemas of real services; llama.cpp reads them in 0.1 s. */
 const MAX_RULES = 20_000;
@@ -100,12 +100,12 @@ export class GrammarBuilder {
     return `${kind}-${this.#names}`;
   }
 
-  /** Defines a rule. Throws 400 for `path`, the field that the grammar is made from, when the grammar is too large. */
+  /** Defines a rule. Throws for `path`, the field that the grammar is made from, when the grammar is too large. */
   define(name: string, body: string, path: string): string {
     this.#rules.set(name, body);
     this.#characters += name.length + body.length;
     if (this.#rules.size > MAX_RULES || this.#characters > MAX_CHARACTERS) {
-      throw invalidValue(path, 'is too large to be enforced');
+      throw new UnsupportedSchemaError(path, 'is too large to be enforced');
     }
     return name;
   }

@@ -1,4 +1,4 @@
-import { invalidValue } from '../../../../errors.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 import { isSchema, type Located, ownProperty, type Schema } from './keywords.ts';
 
 /** Base URI of documents that have none. */
@@ -16,14 +16,14 @@ export class SchemaDocument {
   readonly #outerBases = new Map<Schema, string>();
   readonly #byAddress = new Map<string, Located>();
 
-  /** `path`: path of the document in the request body. Throws 400 when it is nested too deeply. */
+  /** `path`: path of the document. Throws when it is nested too deeply. */
   constructor(root: Located) {
     this.root = root;
     this.#index(root, NOWHERE, 0);
     this.#byAddress.set(NOWHERE, root);
   }
 
-  /** Resolves a reference in `from`. Throws 400 for `path` when the document has no such schema, or drafts disagree about it. */
+  /** Resolves a reference in `from`. Throws for `path` when the document has no such schema, or drafts disagree about it. */
   resolve(reference: string, from: Schema, path: string): Located {
     const outerBase = this.#outerBases.get(from);
     const base = this.#bases.get(from) ?? NOWHERE;
@@ -31,14 +31,14 @@ export class SchemaDocument {
     const found = this.#find(reference, base);
     if (found !== null && (outer === null || outer.schema === found.schema)) return found;
     if (outer !== null && outer.schema !== found?.schema) {
-      throw invalidValue(
+      throw new UnsupportedSchemaError(
         path,
         'is ambiguous: drafts of JSON Schema disagree whether the id beside it changes its base',
       );
     }
     const place = redactedUrl(reference, base)?.split('#', 1)[0];
     const isOutside = place === undefined || !this.#byAddress.has(place);
-    throw invalidValue(
+    throw new UnsupportedSchemaError(
       path,
       isOutside ? "must refer into its own schema, such as '#/$defs/name'" : 'refers to a schema that does not exist',
     );
@@ -63,7 +63,8 @@ export class SchemaDocument {
   }
 
   #index({ schema, path }: Located, base: string, depth: number): void {
-    if (depth > MAX_DEPTH) throw invalidValue(this.root.path, `is nested deeper than ${MAX_DEPTH} levels`);
+    if (depth > MAX_DEPTH)
+      throw new UnsupportedSchemaError(this.root.path, `is nested deeper than ${MAX_DEPTH} levels`);
     if (Array.isArray(schema)) {
       for (const [i, one] of schema.entries()) this.#index({ schema: one, path: `${path}.${i}` }, base, depth + 1);
     }

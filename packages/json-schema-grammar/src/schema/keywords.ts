@@ -1,9 +1,9 @@
-import { invalidValue } from '../../../../errors.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 
 /** A schema that is an object. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A schema, or a value in its place, with its dotted path in the request body. */
+/** A schema, or a value in its place, with its dotted path. */
 export interface Located {
   schema: unknown;
   path: string;
@@ -111,18 +111,19 @@ const VALUES: Readonly<Record<string, { fits(value: unknown): boolean; must: str
   },
 };
 
-/** Throws 400 `invalid_value` for a keyword that cannot be enforced or has an invalid value. */
+/** Throws `invalid_value` for a keyword that cannot be enforced or has an invalid value. */
 export function requireSupportedKeywords({ schema, path }: SchemaPart): void {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined) continue;
     if (REFUSED.has(keyword)) throw notEnforced(`${path}.${keyword}`);
     const rule = Object.hasOwn(VALUES, keyword) ? VALUES[keyword] : undefined;
-    if (rule?.fits(value) === false) throw invalidValue(`${path}.${keyword}`, rule.must);
+    if (rule?.fits(value) === false) throw new UnsupportedSchemaError(`${path}.${keyword}`, rule.must);
   }
 }
 
-/** 400 for the keyword at `path`. */
-export const notEnforced = (path: string): Error => invalidValue(path, 'is not supported: it cannot be enforced');
+/** An error for the keyword at `path`. */
+export const notEnforced = (path: string): Error =>
+  new UnsupportedSchemaError(path, 'is not supported: it cannot be enforced');
 
 /** Returns the types that a schema allows, and whether numbers must be integers. */
 export function schemaTypes(schema: Schema): { types: readonly JsonType[]; whole: boolean } {

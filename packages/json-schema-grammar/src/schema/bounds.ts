@@ -1,4 +1,4 @@
-import { invalidValue } from '../../../../errors.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 import {
   ANY_STRING,
   type Automaton,
@@ -36,7 +36,7 @@ export interface Counts {
 
 /**
  * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered or ignored, because hardly any
- * completion, or none, reaches it; a large `least` throws 400.
+ * completion, or none, reaches it; a large `least` throws.
  */
 export function countLimits(parts: Case, low: string, high: string): Counts {
   let least = 0;
@@ -44,7 +44,7 @@ export function countLimits(parts: Case, low: string, high: string): Counts {
   for (const { schema, path } of parts) {
     const [from, to] = [schema[low], schema[high]];
     if (typeof from === 'number' && from > LARGEST_COUNT) {
-      throw invalidValue(`${path}.${low}`, `is not supported beyond ${LARGEST_COUNT}`);
+      throw new UnsupportedSchemaError(`${path}.${low}`, `is not supported beyond ${LARGEST_COUNT}`);
     }
     if (typeof from === 'number') least = Math.max(least, from);
     if (typeof to === 'number' && to < UNREACHABLE_COUNT) most = Math.min(most ?? LARGEST_COUNT, to);
@@ -89,13 +89,14 @@ export function numberLimits(parts: Case): NumberLimits {
 /** The text constraints of a case: only lengths, or an automaton that includes them. */
 export type TextLimits = { kind: 'lengths'; counts: Counts } | { kind: 'automaton'; automaton: Automaton };
 
-/** The text constraints of all parts of a case. Throws 400 for a pattern or format that cannot be enforced. */
+/** The text constraints of all parts of a case. Throws for a pattern or format that cannot be enforced. */
 export function textLimits(parts: Case): TextLimits {
   const counts = countLimits(parts, 'minLength', 'maxLength');
   const languages = parts.flatMap(patternLanguages);
   if (languages.length === 0) return { kind: 'lengths', counts };
   const path = parts[0]?.path ?? '';
-  if (languages.length > MAX_PATTERNS) throw invalidValue(path, `asks for more than ${MAX_PATTERNS} patterns at once`);
+  if (languages.length > MAX_PATTERNS)
+    throw new UnsupportedSchemaError(path, `asks for more than ${MAX_PATTERNS} patterns at once`);
   const all = withErrorPath(path, () =>
     languages.reduce(
       ({ language }, one) => ({
@@ -135,12 +136,12 @@ function patternLanguages({ schema, path }: SchemaPart): { language: Automaton; 
   return found;
 }
 
-/** Runs `make` and converts a `PatternError` to 400 with the field. */
+/** Runs `make` and converts a `PatternError` to an error with the field. */
 export function withErrorPath<Result>(path: string, make: () => Result): Result {
   try {
     return make();
   } catch (error) {
-    if (error instanceof PatternError) throw invalidValue(path, error.message);
+    if (error instanceof PatternError) throw new UnsupportedSchemaError(path, error.message);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GrammarMatcher } from '../../../../../test/fixtures/gbnf.ts';
-import { ApiError } from '../../../../errors.ts';
+import { GrammarMatcher } from '../../test/gbnf.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 import { factorGrammar } from './factored-grammar.ts';
 
 const PATH = 'response_format';
@@ -10,8 +10,8 @@ function rejection(text: string): string | null {
   try {
     factorGrammar(text, PATH);
   } catch (error) {
-    assert.ok(error instanceof ApiError, String(error));
-    assert.deepEqual([error.status, error.code, error.param], [400, 'invalid_value', PATH]);
+    assert.ok(error instanceof UnsupportedSchemaError, String(error));
+    assert.equal(error.path, PATH);
     return error.message;
   }
   return null;

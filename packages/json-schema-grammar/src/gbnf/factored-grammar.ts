@@ -1,4 +1,4 @@
-import { invalidValue } from '../../../../errors.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 import { flattenRules, type GrammarElements } from './elements.ts';
 import { leftFactor } from './left-factor.ts';
 import { rejectLeftRecursion } from './left-recursion.ts';
@@ -19,7 +19,7 @@ export interface FactoredGrammar {
 }
 
 /**
- * Left-factors a grammar unless that makes it too large. Throws 400 for `path`, the field that the grammar is made
+ * Left-factors a grammar unless that makes it too large. Throws for `path`, the field that the grammar is made
  * from, when it is too large or llama.cpp cannot parse it.
  */
 export function factorGrammar(text: string, path: string): FactoredGrammar {
@@ -30,7 +30,8 @@ export function factorGrammar(text: string, path: string): FactoredGrammar {
     rejectLeftRecursion(elements);
     return factoredWithin(rules) ?? { text, elements };
   } catch (error) {
-    if (error instanceof GrammarError) throw invalidValue(path, `cannot be enforced: it ${error.message}`);
+    if (error instanceof GrammarError)
+      throw new UnsupportedSchemaError(path, `cannot be enforced: it ${error.message}`);
     throw error;
   }
 }

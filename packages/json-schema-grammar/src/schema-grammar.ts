@@ -1,4 +1,3 @@
-import { invalidValue } from '../../../errors.ts';
 import { type GrammarBuilder, literalAlternatives } from './grammar.ts';
 import { arrayRule } from './schema/array-rule.ts';
 import { type Case, CaseFinder } from './schema/cases.ts';
@@ -10,6 +9,7 @@ import { numberRule } from './schema/number-rule.ts';
 import { objectRule } from './schema/object-rule.ts';
 import { finiteValues, isPossible, possibleTypes } from './schema/possible.ts';
 import { textRule } from './schema/text-rule.ts';
+import { UnsupportedSchemaError } from './unsupported-schema-error.ts';
 
 /** Maximum nesting of schemas, references included. */
 const MAX_DEPTH = 150;
@@ -38,7 +38,7 @@ export class SchemaCompiler {
   #depth = 0;
   #lookahead = 0;
 
-  /** `path`: path of the document in the request body, such as `response_format.json_schema.schema`. */
+  /** `path`: path of the document, such as `response_format.json_schema.schema`. */
   constructor(builder: GrammarBuilder, root: unknown, path: string) {
     this.#builder = builder;
     this.#document = new SchemaDocument({ schema: root, path });
@@ -55,13 +55,12 @@ export class SchemaCompiler {
   }
 
   /**
-   * Returns the name of a rule whose texts are values that the document accepts, though not always all of them. Throws
-   * 400 `invalid_value` with the dotted path of a keyword that cannot be enforced.
+   * Returns the name of a rule whose texts are values that the document accepts, though not always all of them. Throws an `UnsupportedSchemaError` with the dotted path of a keyword that cannot be enforced.
    */
   compile(): string {
     const { root } = this.#document;
     const rule = this.#ruleOf([root], root.path);
-    if (rule === null) throw invalidValue(root.path, 'accepts nothing');
+    if (rule === null) throw new UnsupportedSchemaError(root.path, 'accepts nothing');
     this.#checkEnds();
     return rule;
   }
@@ -98,7 +97,7 @@ export class SchemaCompiler {
     }
     const entry: Entry = { name: null, result: null, isDone: false };
     this.#entries.set(key, entry);
-    if (this.#depth >= MAX_DEPTH) throw invalidValue(path, `is nested deeper than ${MAX_DEPTH} levels`);
+    if (this.#depth >= MAX_DEPTH) throw new UnsupportedSchemaError(path, `is nested deeper than ${MAX_DEPTH} levels`);
     this.#depth += 1;
     const leaves = new Map<string, Leaf>();
     for (const one of this.#cases.casesOf(asking)) for (const leaf of this.#leavesOf(one)) leaves.set(leaf.rule, leaf);
@@ -116,7 +115,7 @@ export class SchemaCompiler {
       if (known === undefined) this.#needs.set(rule, [needs]);
       else known.push(needs);
     }
-    if (leaves.length === 0 && name !== null) throw invalidValue(path, 'accepts nothing');
+    if (leaves.length === 0 && name !== null) throw new UnsupportedSchemaError(path, 'accepts nothing');
     if (leaves.length === 0) return null;
     const only = leaves[0]?.rule;
     const body = leaves.map((leaf) => leaf.rule).join(' | ');
@@ -178,7 +177,8 @@ export class SchemaCompiler {
       }
     }
     for (const [rule, path] of this.#paths) {
-      if (!ends.has(rule) && this.#needs.has(rule)) throw invalidValue(path, 'accepts only values without end');
+      if (!ends.has(rule) && this.#needs.has(rule))
+        throw new UnsupportedSchemaError(path, 'accepts only values without end');
     }
   }
 }

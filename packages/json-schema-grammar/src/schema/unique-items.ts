@@ -26,7 +26,7 @@ export interface ItemList extends Counts {
 export type UniqueItems = { leaf: Leaf | null } | { independent: ItemList };
 
 /**
- * Compiles `uniqueItems`. Throws 400 for `path` where a tuple cannot be enforced. A grammar cannot compare items, so they must
+ * Compiles `uniqueItems`. Throws for `path` where a tuple cannot be enforced. A grammar cannot compare items, so they must
  * have enumerated values, or values that exclude each other. Lists of other items are not kept from repeating them
  * (docs/develop/decisions/0005-schema-compiler.md).
  */

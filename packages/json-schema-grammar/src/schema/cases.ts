@@ -1,4 +1,4 @@
-import { invalidValue } from '../../../../errors.ts';
+import { UnsupportedSchemaError } from '../unsupported-schema-error.ts';
 import type { SchemaDocument } from './document.ts';
 import {
   isSchema,
@@ -51,7 +51,7 @@ export class CaseFinder {
   }
 
   /**
-   * Returns the cases of schemas that must all hold: a value is accepted when one case accepts it. Throws 400 for a
+   * Returns the cases of schemas that must all hold: a value is accepted when one case accepts it. Throws for a
    * keyword that cannot be enforced.
    */
   casesOf(schemas: readonly Located[]): Case[] {
@@ -63,7 +63,7 @@ export class CaseFinder {
 
   #spend(path: string): void {
     this.#work += 1;
-    if (this.#work > MAX_WORK) throw invalidValue(path, 'is too large to be enforced');
+    if (this.#work > MAX_WORK) throw new UnsupportedSchemaError(path, 'is too large to be enforced');
   }
 
   /** Adds a schema to the constraints; false when nothing can satisfy them. */
@@ -71,8 +71,8 @@ export class CaseFinder {
     this.#spend(path);
     if (schema === true) return true;
     if (schema === false) return false;
-    if (!isSchema(schema)) throw invalidValue(path, 'must be a JSON schema');
-    if (from.has(schema)) throw invalidValue(path, 'refers to itself without end');
+    if (!isSchema(schema)) throw new UnsupportedSchemaError(path, 'must be a JSON schema');
+    if (from.has(schema)) throw new UnsupportedSchemaError(path, 'refers to itself without end');
     if (state.parts.has(schema)) return true;
     requireSupportedKeywords({ schema, path });
     state.parts.set(schema, { schema, path });
@@ -97,7 +97,7 @@ export class CaseFinder {
     if (choice === undefined) {
       found.push(all.filter(({ schema }) => Reflect.ownKeys(schema).length > 0));
       if (found.length > MAX_CASES)
-        throw invalidValue(all[0]?.path ?? this.#document.root.path, 'is too large to be enforced');
+        throw new UnsupportedSchemaError(all[0]?.path ?? this.#document.root.path, 'is too large to be enforced');
       return;
     }
     for (const branch of choice.branches) {
@@ -149,7 +149,8 @@ export class CaseFinder {
         if (!isExact) inexact.add(i).add(j);
       }
     }
-    for (const i of inexact) if (this.casesOf(found[i] ?? []).length === 0) throw invalidValue(path, BRANCHES_OVERLAP);
+    for (const i of inexact)
+      if (this.casesOf(found[i] ?? []).length === 0) throw new UnsupportedSchemaError(path, BRANCHES_OVERLAP);
     return found;
   }
 
