@@ -38,7 +38,7 @@ key  ::= [a-c]+ |
     }
   });
 
-  it('400 for an invalid grammar', () => {
+  it('rejects an invalid grammar', () => {
     const cases: [grammar: string, said: RegExp][] = [
       ['', /lacks the rule 'root'/],
       ['root ::= x', /lacks the rule 'x'/],
@@ -57,7 +57,7 @@ key  ::= [a-c]+ |
     for (const [grammar, said] of cases) assert.match(rejection(grammar) ?? '', said, grammar);
   });
 
-  it('400 for left-recursive rules, also those that llama.cpp misses or takes minutes to find', () => {
+  it('rejects left-recursive rules, also those that llama.cpp misses or takes minutes to find', () => {
     for (const grammar of [
       'root ::= root "a" | "b"',
       'root ::= x "a"\nx ::= y | "b"\ny ::= root',
