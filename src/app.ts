@@ -1,18 +1,25 @@
-import type { AdminDeps } from './admin/admin-deps.ts';
-import { adminRoutes } from './admin/routes.ts';
+import type { AccountAdminDeps } from './accounts/admin-deps.ts';
+import { keyRoutes } from './accounts/keys/routes.ts';
+import { organizationRoutes } from './accounts/organizations/routes.ts';
+import { auditRoutes } from './audit/routes.ts';
 import { batchRoutes } from './batches/routes.ts';
+import { adminUsageRoutes } from './billing/admin-usage-routes.ts';
+import { creditRoutes } from './billing/credits/routes.ts';
+import { forgetKeySpend } from './billing/credits.ts';
+import { awaitRevocations } from './billing/revoke-leases.ts';
 import { usageRoutes } from './billing/routes.ts';
+import { assembleSignIn, authenticateBy } from './boot/sign-in.ts';
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
-import type { Config } from './config/config.ts';
 import { consoleRoutes } from './console/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { guardrailRoutes } from './guardrails/routes.ts';
+import { type ConfigurationDeps, configurationRoutes } from './health/configuration/routes.ts';
+import { engineRoutes } from './health/engine-routes.ts';
 import { healthRoutes, type ModelsPull } from './health/routes.ts';
 import type { App } from './http/app.ts';
-import type { Authenticate } from './http/auth.ts';
 import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
@@ -26,40 +33,39 @@ import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import type { Caller } from './lib/caller.ts';
 import type { LimitStore } from './limits/limit-store.ts';
-import { signInLimiter } from './limits/sign-in-limiter.ts';
+import type { ModelAdminDeps } from './models/administration/admin-deps.ts';
+import { adminModelRoutes } from './models/administration/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
 import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statistics.ts';
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
-import { PASSWORD_COST, type PasswordCost } from './users/password.ts';
+import { userAdminRoutes } from './users/members/admin-routes.ts';
+import { nameActors } from './users/name-actors.ts';
+import type { PasswordCost } from './users/password.ts';
 import { userRoutes } from './users/routes.ts';
-import { findSession } from './users/sessions/authenticate-session.ts';
-import { readSessionToken } from './users/sessions/session-cookie.ts';
-import { createOidcProvider } from './users/sign-in/oidc-provider.ts';
+
+/** Dependencies of the admin API. */
+export type AdminDeps = Omit<AccountAdminDeps, 'keySpending'> & ModelAdminDeps & ConfigurationDeps;
 
 /** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
-export type AppDeps = Deps & {
-  bindings: AdminDeps['bindings'];
-  /** Resolves the caller of an `Authorization` header; throws 401. */
-  authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
-  limiter: RateLimiter;
-  /** Buckets of attempts to sign in, which all processes share. */
-  limitStore: LimitStore;
-  promptCache: PromptCacheStatistics;
-  /** Makes this process read a key, or the keys of an organization, again. */
-  evictKeys(id: string): void;
-  /** The configuration after reloads; absent: `config`. */
-  effectiveConfig?: () => Config;
-  modelsPull?: () => ModelsPull | null;
-  /** Traces requests; absent unless telemetry is exported. */
-  telemetry?: { traceRequests(app: App): void } | null;
-  /** Folder of the built console; absent: no console. */
-  consoleFolder?: string;
-  /** Cost of password hashes; tests lower it. */
-  passwordCost?: PasswordCost;
-};
+export type AppDeps = Deps &
+  AdminDeps & {
+    /** Resolves the caller of an `Authorization` header; throws 401. */
+    authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
+    limiter: RateLimiter;
+    /** Buckets of attempts to sign in, which all processes share. */
+    limitStore: LimitStore;
+    promptCache: PromptCacheStatistics;
+    modelsPull?: () => ModelsPull | null;
+    /** Traces requests; absent unless telemetry is exported. */
+    telemetry?: { traceRequests(app: App): void } | null;
+    /** Folder of the built console; absent: no console. */
+    consoleFolder?: string;
+    /** Cost of password hashes; tests lower it. */
+    passwordCost?: PasswordCost;
+  };
 
 /** Time limits for receiving a request; exceeded: 408. Tests lower them. */
 export type RequestTimeouts = Partial<Pick<ServerOptions, 'requestTimeoutMs' | 'publicBodyMs'>>;
@@ -100,21 +106,21 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps);
-  const { oidcIssuer } = deps.config;
-  const oidc = oidcIssuer === null ? null : createOidcProvider(oidcIssuer, deps.config);
-  const signInLimits = signInLimiter(deps.limitStore);
-  const users = { ...deps, signInLimits, passwordCost: deps.passwordCost ?? PASSWORD_COST, oidc };
-  userRoutes(app, users);
+  userRoutes(app, assembleSignIn(deps));
   await consoleRoutes(app, deps.consoleFolder ?? null);
 
   return app;
 }
 
-/** Authenticates by the `Authorization` header, and without one by the session cookie of the console. */
-function authenticateBy(deps: Pick<AppDeps, 'db' | 'now' | 'authenticateKey'>): Authenticate {
-  return ({ method, headers }) => {
-    const { authorization } = headers;
-    if (authorization !== undefined || readSessionToken(headers) === null) return deps.authenticateKey(authorization);
-    return findSession(deps, method, headers).then((found) => found?.caller ?? deps.authenticateKey(undefined));
-  };
+/** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration and the audit log. Commands call it, too. */
+export function adminRoutes(app: App, deps: AdminDeps): void {
+  organizationRoutes(app, deps);
+  keyRoutes(app, { ...deps, keySpending: { forget: forgetKeySpend, awaitRevocations } });
+  creditRoutes(app, deps);
+  adminUsageRoutes(app, deps);
+  adminModelRoutes(app, deps);
+  engineRoutes(app, deps);
+  userAdminRoutes(app, deps);
+  configurationRoutes(app, deps);
+  auditRoutes(app, { ...deps, nameActors });
 }

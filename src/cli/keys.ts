@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { ApiKey, ApiKeyWithSecret, CreateKey } from '../admin/keys/schema.ts';
+import type { ApiKey, ApiKeyWithSecret, CreateKey } from '../accounts/keys/schema.ts';
 import { DEFAULT_ORGANIZATION, SCOPES, type Scope } from '../lib/caller.ts';
 import { isId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';

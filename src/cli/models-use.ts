@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import type { DeletedModelFile, ModelBindingResult } from '../admin/models/schema.ts';
 import { OperatorError } from '../lib/operator-error.ts';
+import type { DeletedModelFile, ModelBindingResult } from '../models/administration/schema.ts';
 import { isModelName } from '../models/downloads/model-source.ts';
 import { AdminApiError, withAdminApi } from './admin-client.ts';
 import { formatMegabytes, printResult } from './output.ts';

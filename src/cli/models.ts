@@ -1,7 +1,7 @@
-import type { BoundModel } from '../admin/models/schema.ts';
 import { loadClientConfig } from '../config/client-config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
+import type { BoundModel } from '../models/administration/schema.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
 import { ollamaTag } from '../models/downloads/ollama-tags.ts';

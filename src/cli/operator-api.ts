@@ -1,5 +1,4 @@
-import type { AdminDeps } from '../admin/admin-deps.ts';
-import { adminRoutes } from '../admin/routes.ts';
+import { type AdminDeps, adminRoutes } from '../app.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { unlimited } from '../http/rate-limit.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { OrganizationCredits } from '../admin/credits/schema.ts';
-import type { DeletedOrganization, Organization } from '../admin/organizations/schema.ts';
+import type { DeletedOrganization, Organization } from '../accounts/organizations/schema.ts';
+import type { OrganizationCredits } from '../billing/credits/schema.ts';
 import { withAdminApi } from './admin-client.ts';
 import { CliCommand } from './command.ts';
 import { formatTable, formatTime, printResult } from './output.ts';

@@ -1,5 +1,5 @@
-import type { EngineStatus, EngineStatusList } from '../admin/models/schema.ts';
 import { loadClientConfig } from '../config/client-config.ts';
+import type { EngineStatus, EngineStatusList } from '../health/engine-schema.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { CliCommand } from './command.ts';
 import { sendCommand } from './command-client.ts';

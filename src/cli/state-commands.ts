@@ -1,8 +1,8 @@
-import { listEngines } from '../admin/models/list-engines.ts';
 import { secretsWarning } from '../boot/secrets.ts';
 import { forgetStore, type StoreName } from '../boot/store-identities.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { checkEngines, checkStores, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
+import { listEngines } from '../health/list-engines.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
 import type { OperatorRequest } from './operator-api.ts';
 import { ADMIN_API, type StateCommand } from './state-command.ts';

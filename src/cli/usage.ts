@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { ApiKey } from '../admin/keys/schema.ts';
+import type { ApiKey } from '../accounts/keys/schema.ts';
 import type { UsageBucket } from '../billing/schema.ts';
 import { withAdminApi } from './admin-client.ts';
 import { CliCommand } from './command.ts';

@@ -21,7 +21,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['inference'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
-  ['responses', 'batches', 'admin'],
+  ['responses', 'batches'],
   ['retention'],
   ['app', 'worker', 'cli', 'boot', 'main', 'start'],
 ];
@@ -42,7 +42,7 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'encoder',
     'engine',
   ],
-  'src/models': ['downloads', 'bindings'],
+  'src/models': ['downloads', 'bindings', 'administration'],
   'src/users': ['sessions', 'members', 'sign-in'],
   'src/knowledge-bases': [
     'jobs',

@@ -1,0 +1,15 @@
+import type { Sql } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+
+/** Dependencies of the administration of organizations and API keys. */
+export type AccountAdminDeps = Pick<Deps, 'db' | 'config' | 'now'> & {
+  /** The model ids that a key can be restricted to. */
+  bindings: { isModelId(id: string): boolean };
+  /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
+  evictKeys(id: string): void;
+  /** Lets the changed budget of a key take effect: within the transaction of the change, and after it in every process. */
+  keySpending: {
+    forget(sql: Sql, keyId: string): Promise<unknown>;
+    awaitRevocations(sql: Sql, keyId: string): Promise<void>;
+  };
+};

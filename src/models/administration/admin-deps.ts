@@ -1,0 +1,7 @@
+import type { Deps } from '../../deps.ts';
+import type { ModelBindings } from '../bindings/model-bindings.ts';
+
+/** Dependencies of the administration of models. */
+export type ModelAdminDeps = Pick<Deps, 'db' | 'config' | 'logger' | 'models' | 'now'> & {
+  bindings: Pick<ModelBindings, 'stored' | 'chosenBy' | 'defaultGenerationIds' | 'rebind' | 'fetchFile' | 'isModelId'>;
+};

@@ -1,0 +1,120 @@
+import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
+import { modelRuntime } from '../../engines/registry.ts';
+import { invalidValue, notFound } from '../../errors.ts';
+import type { Call } from '../../lib/caller.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
+import { toUnixSeconds } from '../../lib/unix-seconds.ts';
+import { bindGeneration } from '../bindings/bind-generation.ts';
+import { DOWNLOADABLE_MODELS, suggestModel } from '../downloads/downloadable-models.ts';
+import { listModelFiles } from '../downloads/model-files.ts';
+import type { ModelPulls } from '../downloads/model-pulls.ts';
+import type { ModelPull } from '../downloads/pull-store.ts';
+import { findModel } from '../find-model.ts';
+import type { ModelAdminDeps } from './admin-deps.ts';
+import type { LoadedModel, ModelFiles, ModelPullStatus, PullModel } from './schema.ts';
+
+/** Models on the disk, partial downloads, and models that can be pulled by name. */
+export async function listStoredModels({
+  config,
+  bindings,
+}: Pick<ModelAdminDeps, 'config' | 'bindings'>): Promise<ModelFiles> {
+  const { models, unfinished } = await listModelFiles(config.dataDir);
+  return {
+    object: 'list',
+    data: models.map(({ name, bytes, card }) => ({
+      name,
+      bytes,
+      from: card?.from ?? null,
+      use: card?.use ?? null,
+      architecture: card?.architecture ?? null,
+      parameters: card?.parameters ?? null,
+      context_length: card?.context_tokens ?? null,
+      license: findLicence(name),
+    })),
+    unfinished,
+    available: DOWNLOADABLE_MODELS.map(({ name, approximateBytes, billions, licence, suits, note }) => ({
+      name,
+      approximate_bytes: approximateBytes,
+      parameters: Math.round(billions * 1e9),
+      license: licence,
+      suits: [...suits],
+      note,
+    })),
+    suggested: bindings.defaultGenerationIds().length === 0 ? null : suggestModel(),
+  };
+}
+
+const findLicence = (name: string): string | null =>
+  DOWNLOADABLE_MODELS.find((model) => model.name === name)?.licence ?? null;
+
+/** Starts a pull. Throws 400 for a source that is unknown or a URL. */
+export async function startPull(
+  { db, bindings }: Pick<ModelAdminDeps, 'db' | 'bindings'>,
+  pulls: ModelPulls,
+  { call, body: { source, bind = false } }: { call: Call; body: PullModel },
+): Promise<ModelPullStatus> {
+  const onComplete = bind ? (name: string) => bindGeneration(bindings, name, 'operator') : undefined;
+  const pull = await start(pulls, source, onComplete);
+  await recordChange(db.sql, toActor(call), {
+    action: 'model_pull.started',
+    organizationId: '',
+    resourceId: pull.name,
+    changes: changedValues({}, { from: pull.from, ...(bind && { bind }) }),
+  });
+  return viewPull(pull);
+}
+
+async function start(pulls: ModelPulls, ...[source, onComplete]: Parameters<ModelPulls['start']>): Promise<ModelPull> {
+  try {
+    return await pulls.start(source, onComplete);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    throw invalidValue('source', `is not accepted: ${error.message.replace(/\.$/, '')}`);
+  }
+}
+
+/** Cancels a pull. Throws 404 `model_pull_not_found` when none of that name runs. */
+export async function cancelPull(pulls: ModelPulls, name: string): Promise<ModelPullStatus> {
+  const pull = await pulls.cancel(name);
+  if (pull === null) throw notFound('model_pull', name, 'name');
+  return viewPull(pull);
+}
+
+/** A pull as the wire shows it. */
+export function viewPull(pull: ModelPull): ModelPullStatus {
+  return {
+    object: 'model_pull',
+    name: pull.name,
+    location: pull.location,
+    from: pull.from,
+    state: pull.state,
+    received_bytes: pull.receivedBytes,
+    total_bytes: pull.totalBytes,
+    detail: pull.detail,
+    created_at: toUnixSeconds(pull.startedAt),
+    ended_at: pull.endedAt === null ? null : toUnixSeconds(pull.endedAt),
+  };
+}
+
+/**
+ * Loads or unloads the model of an id in this process; other ids may share it. Throws 404, and 400 for an engine that cannot be unloaded or
+ * runs requests.
+ */
+export async function setLoaded(
+  deps: Pick<ModelAdminDeps, 'models' | 'db'>,
+  call: Call,
+  { id, isLoaded }: { id: string; isLoaded: boolean },
+): Promise<LoadedModel> {
+  const runtime = modelRuntime(findModel(deps, id, 'model_id'));
+  if (runtime?.unloadModel === undefined || runtime.loadModel === undefined) {
+    throw invalidValue('model_id', 'is served by an engine that is always loaded');
+  }
+  if (isLoaded) runtime.loadModel();
+  else if (!runtime.unloadModel()) throw invalidValue('model_id', 'has requests in progress');
+  await recordChange(deps.db.sql, toActor(call), {
+    action: isLoaded ? 'model.loaded' : 'model.unloaded',
+    organizationId: '',
+    resourceId: id,
+  });
+  return { id, object: 'model', loaded: isLoaded };
+}

@@ -1,0 +1,147 @@
+import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../../lib/title-schemas.ts';
+import { Model } from '../schema.ts';
+
+/** A model id with its stored binding and who chose its engine. */
+export const BoundModel = Type.Object({
+  ...Model.properties,
+  stored_model: Type.Union([Type.String(), Type.Null()], { description: 'Model file that the id is bound to.' }),
+  chosen_by: Type.Enum(['configuration', 'environment', 'command', 'first-start', 'default'], {
+    description: '`configuration` and `environment` override stored bindings.',
+  }),
+});
+
+export type BoundModel = Static<typeof BoundModel>;
+
+/** Body of `PUT /v1/admin/models/{model_id}/binding`. */
+export const BindModel = Type.Object(
+  {
+    model: Type.String({ description: 'Name of a model on the disk. `bundled` removes the binding.' }),
+  },
+  { examples: [{ model: 'qwen2.5-1.5b-instruct' }] },
+);
+
+export type BindModel = Static<typeof BindModel>;
+
+/** The outcome of a change of a binding. */
+export const ModelBindingResult = Type.Object({
+  id: Type.String({ description: 'The model id.' }),
+  object: Type.Literal('model_binding'),
+  model: Type.String({ description: 'Name of the model file; `bundled` when the binding was removed.' }),
+  decided_by: Type.Union([Type.Enum(['configuration', 'environment']), Type.Null()], {
+    description: 'The setting that overrides the stored binding; null when the binding is in effect.',
+  }),
+  answered_by: Type.Union([Type.String(), Type.Null()], { description: 'Engine and model that serve the id now.' }),
+});
+
+export type ModelBindingResult = Static<typeof ModelBindingResult>;
+
+/** Path of a model file. */
+export const ModelFileParams = Type.Object({ name: Type.String() });
+
+/** Answer of `DELETE /v1/admin/model-files/{name}`. */
+export const DeletedModelFile = Type.Object({
+  name: Type.String(),
+  object: Type.Literal('model_file'),
+  deleted: Type.Literal(true),
+  freed_bytes: Type.Integer(),
+});
+
+export type DeletedModelFile = Static<typeof DeletedModelFile>;
+
+const OptionalText = Type.Union([Type.String(), Type.Null()]);
+const OptionalInteger = Type.Union([Type.Integer(), Type.Null()]);
+
+/** Models on the disk and models to pull. */
+export const ModelFiles = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      bytes: Type.Integer(),
+      from: OptionalText,
+      use: OptionalText,
+      architecture: OptionalText,
+      parameters: Type.Union([Type.Number(), Type.Null()]),
+      context_length: OptionalInteger,
+      license: OptionalText,
+    }),
+    { description: 'Null: unknown, for files that were copied there by hand.' },
+  ),
+  unfinished: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() }), {
+    description: 'Partial downloads, which the next pull resumes.',
+  }),
+  available: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      approximate_bytes: Type.Integer(),
+      parameters: Type.Integer(),
+      license: Type.String(),
+      suits: Type.Array(Type.String(), { description: 'Model ids that it suits, best first.' }),
+      note: Type.String(),
+    }),
+    { description: 'Models that can be pulled by name.' },
+  ),
+  suggested: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'The model of `available` that suits the free memory of this machine while only the bundled model answers; null otherwise.',
+  }),
+});
+
+export type ModelFiles = Static<typeof ModelFiles>;
+
+/** Body of `POST /v1/admin/model-pulls`. */
+export const PullModel = Type.Object(
+  {
+    source: Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: 'A name of `available`, a tag of Ollama, or `hf:owner/repository/file.gguf`.',
+    }),
+    bind: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether the complete model answers for every chat id that only the bundled model serves.',
+      }),
+    ),
+  },
+  { examples: [{ source: 'qwen2.5-1.5b' }] },
+);
+
+export type PullModel = Static<typeof PullModel>;
+
+/** A pull of any process. */
+export const ModelPullStatus = Type.Object({
+  object: Type.Literal('model_pull'),
+  name: Type.String(),
+  location: Type.String({ description: 'Host and folder that get the file.' }),
+  from: Type.String(),
+  state: Type.Enum(['pulling', 'completed', 'failed', 'cancelled']),
+  received_bytes: Type.Integer(),
+  total_bytes: OptionalInteger,
+  detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed, or the reason of the last retry.' }),
+  created_at: Type.Integer(),
+  ended_at: OptionalInteger,
+});
+
+export type ModelPullStatus = Static<typeof ModelPullStatus>;
+
+/** Pulls in order of their start. */
+export const ModelPullList = Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelPullStatus) });
+
+/** Answer of the routes that load and unload a model. */
+export const LoadedModel = Type.Object({ id: Type.String(), object: Type.Literal('model'), loaded: Type.Boolean() });
+/** A model that was loaded or unloaded. */
+export type LoadedModel = Static<typeof LoadedModel>;
+
+titleSchemas({
+  ModelFiles,
+  PullModel,
+  ModelPullStatus,
+  ModelPullList,
+  LoadedModel,
+  BoundModel,
+  BindModel,
+  ModelBindingResult,
+  DeletedModelFile,
+});
