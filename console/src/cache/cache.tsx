@@ -29,7 +29,6 @@ const number = (heading: string, cell: (model: ModelStatistics) => string): Colu
 /** Statistics of the prefix caches. */
 export function CachePage() {
   const cache = useCacheMessages();
-  const models = useModelMessages();
   const format = useFormat();
   const queryClient = useQueryClient();
   const search = route.useSearch();
@@ -48,13 +47,6 @@ export function CachePage() {
     );
   }
   const { hit_rate, cached_tokens_total, memory_usage_mb, entries } = stats.data;
-  const sharing = new Set(stats.data.models.flatMap(({ shared_with }) => shared_with));
-  /** A figure of the engine, which stands at the first of its models. */
-  const ofEngine = ({ model, shared_with }: ModelStatistics, figure: number) => {
-    if (sharing.has(model)) return '–';
-    const note = shared_with.length === 0 ? '' : ` (${fill(cache.sharedWith, { models: shared_with.join(', ') })})`;
-    return `${format.number(figure)}${note}`;
-  };
   const memory = (megabytes: number | null) => (megabytes === null ? '–' : format.bytes(megabytes * 1e6));
   return (
     <Page
@@ -84,12 +76,31 @@ export function CachePage() {
         model={search.model}
         onChange={(next) => void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true })}
       />
+      <ModelsTable items={stats.data.models} />
+    </Page>
+  );
+}
+
+/** The statistics of each model. */
+function ModelsTable({ items }: { items: readonly ModelStatistics[] }) {
+  const cache = useCacheMessages();
+  const models = useModelMessages();
+  const format = useFormat();
+  const sharing = new Set(items.flatMap(({ shared_with }) => shared_with));
+  /** A figure of the engine, which stands at the first of its models. */
+  const engineFigure = ({ model, shared_with }: ModelStatistics, figure: number) => {
+    if (sharing.has(model)) return '–';
+    const note = shared_with.length === 0 ? '' : ` (${fill(cache.sharedWith, { models: shared_with.join(', ') })})`;
+    return `${format.number(figure)}${note}`;
+  };
+  return (
+    <>
       <Title order={2} size="h4">
         {models.title}
       </Title>
       <DataTable
         label={models.title}
-        items={stats.data.models}
+        items={items}
         rowKey={({ model }) => model}
         columns={[
           { heading: models.backend, cell: ({ model }) => model },
@@ -97,10 +108,10 @@ export function CachePage() {
           number(cache.hits, (model) => format.number(model.hit_count)),
           number(cache.misses, (model) => format.number(model.miss_count)),
           number(cache.cachedTokens, (model) => format.number(model.cached_tokens_total)),
-          number(cache.entries, (model) => ofEngine(model, model.entries)),
-          number(cache.evictions, (model) => ofEngine(model, model.evictions)),
+          number(cache.entries, (model) => engineFigure(model, model.entries)),
+          number(cache.evictions, (model) => engineFigure(model, model.evictions)),
         ]}
       />
-    </Page>
+    </>
   );
 }

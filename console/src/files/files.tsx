@@ -67,31 +67,36 @@ export function FilesPage() {
           { heading: common.status, cell: (file) => <StatusBadge status={file.status} /> },
           { heading: common.size, cell: (file) => format.bytes(file.bytes), isNumber: true },
           { heading: common.created, cell: (file) => format.time(file.created_at) },
-          {
-            heading: common.actions,
-            cell: (file) => (
-              <Group gap={4} wrap="nowrap">
-                <Anchor href={`/v1/files/${file.id}/content`} download={file.filename} size="sm">
-                  {files.download}
-                </Anchor>
-                {mayWrite && (
-                  <ConfirmButton
-                    label={common.delete}
-                    title={`${common.delete}: ${file.filename}`}
-                    text={files.deleteText}
-                    action={async () => {
-                      await api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: file.id } } });
-                      await refresh();
-                    }}
-                  />
-                )}
-              </Group>
-            ),
-          },
+          { heading: common.actions, cell: (file) => <FileActions file={file} onDeleted={refresh} /> },
         ]}
       />
       {isUploading && <UploadDialog onClose={() => setUploading(false)} onUploaded={refresh} />}
     </Page>
+  );
+}
+
+/** Download and deletion of a file. */
+function FileActions({ file, onDeleted }: { file: UploadedFile; onDeleted(): Promise<void> }) {
+  const files = useFileMessages();
+  const common = useCommonMessages();
+  const mayWrite = useMayWrite();
+  return (
+    <Group gap={4} wrap="nowrap">
+      <Anchor href={`/v1/files/${file.id}/content`} download={file.filename} size="sm">
+        {files.download}
+      </Anchor>
+      {mayWrite && (
+        <ConfirmButton
+          label={common.delete}
+          title={`${common.delete}: ${file.filename}`}
+          text={files.deleteText}
+          action={async () => {
+            await api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: file.id } } });
+            await onDeleted();
+          }}
+        />
+      )}
+    </Group>
   );
 }
 

@@ -39,18 +39,7 @@ export function GuardrailPolicies({ empty }: { empty: ReactNode }) {
         columns={[
           {
             heading: common.name,
-            cell: (policy) => (
-              <Group gap="xs">
-                <Text fw={500} style={{ overflowWrap: 'anywhere' }}>
-                  {policy.name}
-                </Text>
-                {policy.id === applied?.id && (
-                  <Badge variant="light" color="teal" tt="none" miw="max-content">
-                    {guardrails.applies}
-                  </Badge>
-                )}
-              </Group>
-            ),
+            cell: (policy) => <PolicyName name={policy.name} isApplied={policy.id === applied?.id} />,
           },
           { heading: guardrails.enabled, cell: (policy) => <EnabledSwitch policy={policy} /> },
           {
@@ -83,6 +72,22 @@ export function GuardrailPolicies({ empty }: { empty: ReactNode }) {
         </Modal>
       )}
     </>
+  );
+}
+
+function PolicyName({ name, isApplied }: { name: string; isApplied: boolean }) {
+  const guardrails = useGuardrailMessages();
+  return (
+    <Group gap="xs">
+      <Text fw={500} style={{ overflowWrap: 'anywhere' }}>
+        {name}
+      </Text>
+      {isApplied && (
+        <Badge variant="light" color="teal" tt="none" miw="max-content">
+          {guardrails.applies}
+        </Badge>
+      )}
+    </Group>
   );
 }
 

@@ -22,6 +22,7 @@ type Transaction =
   paths['/v1/admin/credits/{organization_id}/transactions']['get']['responses'][200]['content']['application/json']['data'][number];
 
 const QUERY_KEY = ['organizations'];
+const creditsKey = (organizationId: string) => [...QUERY_KEY, organizationId, 'credits'];
 const MICROS = 1_000_000;
 
 /** Organizations of the instance with their credits, for operators. */
@@ -141,14 +142,14 @@ function NameDialog({ organization, onClose }: { organization: Organization | nu
 /** The balance of an organization, its transactions, and a form that adds or subtracts credit. */
 function CreditsDialog({ organization, onClose }: { organization: Organization; onClose(): void }) {
   const organizations = useOrganizationMessages();
-  const common = useCommonMessages();
   const format = useFormat();
   const [isChanging, setChanging] = useState(false);
-  const queryKey = [...QUERY_KEY, organization.id, 'credits'];
-  const params = { path: { organization_id: organization.id } };
   const credits = useQuery({
-    queryKey,
-    queryFn: () => body(api.GET('/v1/admin/credits/{organization_id}', { params })),
+    queryKey: creditsKey(organization.id),
+    queryFn: () => {
+      const params = { path: { organization_id: organization.id } };
+      return body(api.GET('/v1/admin/credits/{organization_id}', { params }));
+    },
   });
   const balance = credits.data?.balance_micros ?? null;
   return (
@@ -171,27 +172,7 @@ function CreditsDialog({ organization, onClose }: { organization: Organization; 
             <Button onClick={() => setChanging(true)}>{organizations.change}</Button>
           </Group>
         )}
-        <ResourceTable<Transaction>
-          label={organizations.ledger}
-          queryKey={[...queryKey, 'ledger']}
-          fetchPage={(after) => {
-            const query = { after, limit: 25 };
-            const path = '/v1/admin/credits/{organization_id}/transactions';
-            return body(api.GET(path, { params: { ...params, query } }));
-          }}
-          rowKey={(transaction) => transaction.id}
-          empty={organizations.noTransactions}
-          columns={[
-            { heading: common.created, cell: (transaction) => format.time(transaction.created_at) },
-            { heading: organizations.kind, cell: ({ kind }) => organizations.kinds[kind] },
-            {
-              heading: organizations.amount,
-              isNumber: true,
-              cell: ({ amount_micros: micros }) => format.money(micros),
-            },
-            { heading: organizations.note, cell: ({ note }) => note ?? '' },
-          ]}
-        />
+        <TransactionsTable organizationId={organization.id} />
       </Stack>
       {isChanging && (
         <ChangeCreditsDialog
@@ -201,6 +182,31 @@ function CreditsDialog({ organization, onClose }: { organization: Organization; 
         />
       )}
     </Modal>
+  );
+}
+
+/** The credit transactions of an organization, newest first. */
+function TransactionsTable({ organizationId }: { organizationId: string }) {
+  const organizations = useOrganizationMessages();
+  const common = useCommonMessages();
+  const format = useFormat();
+  return (
+    <ResourceTable<Transaction>
+      label={organizations.ledger}
+      queryKey={[...creditsKey(organizationId), 'ledger']}
+      fetchPage={(after) => {
+        const params = { path: { organization_id: organizationId }, query: { after, limit: 25 } };
+        return body(api.GET('/v1/admin/credits/{organization_id}/transactions', { params }));
+      }}
+      rowKey={(transaction) => transaction.id}
+      empty={organizations.noTransactions}
+      columns={[
+        { heading: common.created, cell: (transaction) => format.time(transaction.created_at) },
+        { heading: organizations.kind, cell: ({ kind }) => organizations.kinds[kind] },
+        { heading: organizations.amount, isNumber: true, cell: ({ amount_micros: micros }) => format.money(micros) },
+        { heading: organizations.note, cell: ({ note }) => note ?? '' },
+      ]}
+    />
   );
 }
 

@@ -74,8 +74,6 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
   const keys = useKeyMessages();
   const common = useCommonMessages();
   const set = (changes: Partial<KeyFields>) => onChange({ ...fields, ...changes });
-  // The scope of operators is given by commands only, and kept by a key that has it.
-  const scopes = [...KEY_SCOPES, ...fields.scopes.filter((scope) => scope === 'admin')];
   const models = useQuery({
     queryKey: ['models'],
     queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
@@ -92,24 +90,7 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
         value={fields.name}
         onChange={(event) => set({ name: event.currentTarget.value })}
       />
-      <CheckboxGroupField
-        param="scopes"
-        label={keys.scopes}
-        value={fields.scopes}
-        onChange={(value) => set({ scopes: value })}
-      >
-        <Stack gap="xs" mt="xs">
-          {scopes.map((scope) => (
-            <Checkbox
-              key={scope}
-              value={scope}
-              required={fields.scopes.length === 0}
-              label={scope}
-              description={keys.scopeHints[scope as keyof typeof keys.scopeHints]}
-            />
-          ))}
-        </Stack>
-      </CheckboxGroupField>
+      <ScopeFields fields={fields} set={set} />
       <MultiSelectField
         param="models"
         label={keys.models}
@@ -139,6 +120,32 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
 interface PartProps {
   fields: KeyFields;
   set(changes: Partial<KeyFields>): void;
+}
+
+function ScopeFields({ fields, set }: PartProps) {
+  const keys = useKeyMessages();
+  // The scope of operators is given by commands only, and kept by a key that has it.
+  const scopes = [...KEY_SCOPES, ...fields.scopes.filter((scope) => scope === 'admin')];
+  return (
+    <CheckboxGroupField
+      param="scopes"
+      label={keys.scopes}
+      value={fields.scopes}
+      onChange={(value) => set({ scopes: value })}
+    >
+      <Stack gap="xs" mt="xs">
+        {scopes.map((scope) => (
+          <Checkbox
+            key={scope}
+            value={scope}
+            required={fields.scopes.length === 0}
+            label={scope}
+            description={keys.scopeHints[scope as keyof typeof keys.scopeHints]}
+          />
+        ))}
+      </Stack>
+    </CheckboxGroupField>
+  );
 }
 
 function LimitFields({ fields, set }: PartProps) {

@@ -30,32 +30,15 @@ export function DocumentPage() {
   const common = useCommonMessages();
   const { kbId, documentId } = route.useParams();
   const { chunk: highlighted } = route.useSearch();
-  const path = { kb_id: kbId, document_id: documentId };
   const document = useQuery({
     queryKey: ['document', kbId, documentId],
     queryFn: () => readDocument(kbId, documentId),
   });
-  const chunks = useInfiniteQuery({
-    queryKey: ['chunks', documentId],
-    queryFn: ({ pageParam }) =>
-      body(
-        api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', {
-          params: { path, query: { after: pageParam, limit: 100 } },
-        }),
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.has_more ? (page.last_id ?? undefined) : undefined),
-  });
-  const items = chunks.data?.pages.flatMap((page) => page.data) ?? [];
-  const isHighlightLoaded = highlighted === undefined || items.some(({ id }) => id === highlighted);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = chunks;
-  useEffect(() => {
-    if (!isHighlightLoaded && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [isHighlightLoaded, hasNextPage, isFetchingNextPage, fetchNextPage]);
-  if (document.data === undefined || chunks.data === undefined) {
+  const { query: chunksQuery, chunks } = useChunks(kbId, documentId, highlighted);
+  if (document.data === undefined || chunksQuery.data === undefined) {
     return (
       <Page title={kb.documents}>
-        <UnfinishedQueries queries={[document, chunks]} />
+        <UnfinishedQueries queries={[document, chunksQuery]} />
       </Page>
     );
   }
@@ -76,16 +59,42 @@ export function DocumentPage() {
       </Group>
       {error !== null && <Text c="red">{error.message}</Text>}
       <Metadata metadata={document.data.metadata} />
-      {items.length > 0 && <DocumentText kbId={kbId} chunks={items} selected={highlighted} />}
-      {hasNextPage && (
+      {chunks.length > 0 && <DocumentText kbId={kbId} chunks={chunks} selected={highlighted} />}
+      {chunksQuery.hasNextPage && (
         <Center>
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          <Button
+            variant="default"
+            loading={chunksQuery.isFetchingNextPage}
+            onClick={() => void chunksQuery.fetchNextPage()}
+          >
             {common.more}
           </Button>
         </Center>
       )}
     </Page>
   );
+}
+
+/** Reads the chunks of a document a page at a time. Reads on until the highlighted chunk, if any, is loaded. */
+function useChunks(kbId: string, documentId: string, highlighted: string | undefined) {
+  const query = useInfiniteQuery({
+    queryKey: ['chunks', documentId],
+    queryFn: ({ pageParam }) =>
+      body(
+        api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', {
+          params: { path: { kb_id: kbId, document_id: documentId }, query: { after: pageParam, limit: 100 } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.has_more ? (page.last_id ?? undefined) : undefined),
+  });
+  const chunks = query.data?.pages.flatMap((page) => page.data) ?? [];
+  const isHighlightLoaded = highlighted === undefined || chunks.some(({ id }) => id === highlighted);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  useEffect(() => {
+    if (!isHighlightLoaded && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [isHighlightLoaded, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return { query, chunks };
 }
 
 /** Download of the uploaded file, processing again, deletion. */

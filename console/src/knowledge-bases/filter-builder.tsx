@@ -40,37 +40,12 @@ export function FilterBuilder({ groups, onChange, keys }: FilterBuilderProps) {
               {retrieval.or}
             </Text>
           )}
-          <Paper withBorder p="sm">
-            <Stack gap="xs">
-              {group.map((line) => (
-                <FilterLineFields
-                  key={line.id}
-                  line={line}
-                  keys={keys}
-                  onChange={(changed) =>
-                    setGroup(
-                      index,
-                      group.map((each) => (each.id === line.id ? changed : each)),
-                    )
-                  }
-                  onRemove={() =>
-                    setGroup(
-                      index,
-                      group.filter(({ id }) => id !== line.id),
-                    )
-                  }
-                />
-              ))}
-              <Button
-                variant="subtle"
-                size="compact-sm"
-                w="fit-content"
-                onClick={() => setGroup(index, [...group, newLine()])}
-              >
-                {retrieval.and}
-              </Button>
-            </Stack>
-          </Paper>
+          <FilterGroupFields
+            group={group}
+            keys={keys}
+            newLine={newLine}
+            onChange={(changed) => setGroup(index, changed)}
+          />
         </Stack>
       ))}
       <Button variant="default" size="compact-sm" w="fit-content" onClick={() => onChange([...groups, [newLine()]])}>
@@ -87,6 +62,37 @@ export function FilterBuilder({ groups, onChange, keys }: FilterBuilderProps) {
         </Code>
       )}
     </Stack>
+  );
+}
+
+interface FilterGroupFieldsProps {
+  group: FilterGroup;
+  keys: readonly string[];
+  newLine(): FilterLine;
+  /** An empty group is removed. */
+  onChange(group: FilterGroup): void;
+}
+
+/** The conditions of a group, and the button that adds one. */
+function FilterGroupFields({ group, keys, newLine, onChange }: FilterGroupFieldsProps) {
+  const retrieval = useRetrievalMessages();
+  return (
+    <Paper withBorder p="sm">
+      <Stack gap="xs">
+        {group.map((line) => (
+          <FilterLineFields
+            key={line.id}
+            line={line}
+            keys={keys}
+            onChange={(changed) => onChange(group.map((each) => (each.id === line.id ? changed : each)))}
+            onRemove={() => onChange(group.filter(({ id }) => id !== line.id))}
+          />
+        ))}
+        <Button variant="subtle" size="compact-sm" w="fit-content" onClick={() => onChange([...group, newLine()])}>
+          {retrieval.and}
+        </Button>
+      </Stack>
+    </Paper>
   );
 }
 

@@ -160,12 +160,10 @@ function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps)
   );
 }
 
-function SearchOptions({
-  kbId,
-  name,
-  settings,
-  onChange,
-}: Pick<SearchFormProps, 'kbId' | 'name' | 'settings' | 'onChange'>) {
+type SearchOptionsProps = Omit<SearchFormProps, 'search'>;
+
+/** The knowledge bases to search: the newest ones that match the typed text, and the selected ones. */
+function BasesField({ kbId, name, settings, onChange }: SearchOptionsProps) {
   const retrieval = useRetrievalMessages();
   const [text, setText] = useState('');
   const others = useQuery({
@@ -176,18 +174,25 @@ function SearchOptions({
   const names = new Map([[kbId, name], ...(others.data?.data ?? []).map((base) => [base.id, base.name] as const)]);
   for (const base of settings.bases) if (!names.has(base)) names.set(base, base);
   return (
+    <MultiSelect
+      label={retrieval.bases}
+      style={{ flex: '1 1 260px' }}
+      data={[...names].map(([value, label]) => ({ value, label }))}
+      value={[...settings.bases]}
+      onChange={(bases) => onChange({ bases })}
+      searchable
+      searchValue={text}
+      onSearchChange={setText}
+      maxValues={MAX_BASES}
+    />
+  );
+}
+
+function SearchOptions({ kbId, name, settings, onChange }: SearchOptionsProps) {
+  const retrieval = useRetrievalMessages();
+  return (
     <Group align="flex-end" gap="sm">
-      <MultiSelect
-        label={retrieval.bases}
-        style={{ flex: '1 1 260px' }}
-        data={[...names].map(([value, label]) => ({ value, label }))}
-        value={[...settings.bases]}
-        onChange={(bases) => onChange({ bases })}
-        searchable
-        searchValue={text}
-        onSearchChange={setText}
-        maxValues={MAX_BASES}
-      />
+      <BasesField kbId={kbId} name={name} settings={settings} onChange={onChange} />
       <Select
         label={retrieval.searchType}
         w={140}

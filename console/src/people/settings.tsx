@@ -35,29 +35,39 @@ export function SettingsPage() {
   );
 }
 
-/** Change of the password. Users without one sign in through the issuer. */
-function PasswordSection() {
-  const settings = useSettingsMessages();
-  const join = useJoinMessages();
-  const { user } = useSession();
-  const [current, setCurrent] = useState('');
-  const [next, setNext] = useState('');
-  const [removesIdentities, setRemovesIdentities] = useState(false);
+interface PasswordFields {
+  current: string;
+  next: string;
+  removesIdentities: boolean;
+}
+
+const NO_PASSWORDS: PasswordFields = { current: '', next: '', removesIdentities: false };
+
+/** Returns the mutation that changes the password. A change ends other sessions, and may remove identities. */
+function useChangePassword({ current, next, removesIdentities }: PasswordFields, onChanged: () => void) {
   const queryClient = useQueryClient();
-  const mutation = useMutation({
+  return useMutation({
     mutationFn: () => {
       const passwords = { current_password: current, new_password: next };
       return body(api.POST('/v1/session/password', { body: { ...passwords, remove_identities: removesIdentities } }));
     },
     onSuccess: async (session) => {
-      setCurrent('');
-      setNext('');
-      setRemovesIdentities(false);
+      onChanged();
       queryClient.setQueryData(sessionQuery.queryKey, session);
       await queryClient.invalidateQueries({ queryKey: ['identities'] });
       await queryClient.invalidateQueries({ queryKey: SESSIONS_KEY });
     },
   });
+}
+
+/** Change of the password. Users without one sign in through the issuer. */
+function PasswordSection() {
+  const settings = useSettingsMessages();
+  const join = useJoinMessages();
+  const { user } = useSession();
+  const [fields, setFields] = useState(NO_PASSWORDS);
+  const set = (changes: Partial<PasswordFields>) => setFields((before) => ({ ...before, ...changes }));
+  const mutation = useChangePassword(fields, () => setFields(NO_PASSWORDS));
   if (!user.has_password) return null;
   return (
     <Section title={settings.password}>
@@ -69,8 +79,8 @@ function PasswordSection() {
             label={settings.current}
             autoComplete="current-password"
             required
-            value={current}
-            onChange={(event) => setCurrent(event.currentTarget.value)}
+            value={fields.current}
+            onChange={(event) => set({ current: event.currentTarget.value })}
           />
           <PasswordField
             param="new_password"
@@ -79,15 +89,15 @@ function PasswordSection() {
             autoComplete="new-password"
             required
             minLength={10}
-            value={next}
-            onChange={(event) => setNext(event.currentTarget.value)}
+            value={fields.next}
+            onChange={(event) => set({ next: event.currentTarget.value })}
           />
           {user.is_linked && (
             <Checkbox
               label={settings.removeIdentities}
               description={settings.removeIdentitiesHint}
-              checked={removesIdentities}
-              onChange={(event) => setRemovesIdentities(event.currentTarget.checked)}
+              checked={fields.removesIdentities}
+              onChange={(event) => set({ removesIdentities: event.currentTarget.checked })}
             />
           )}
           {mutation.isError && <ErrorState error={mutation.error} />}

@@ -39,12 +39,7 @@ function EditorForm({ title, help, value, example, kind, onClose, onSave }: Omit
   const [text, setText] = useState(value);
   const [problem, setProblem] = useState<JsonProblem | null>(null);
   const isValid = isOfKind(text, kind);
-  const message =
-    problem !== null
-      ? fill(playground.jsonProblem, { line: problem.line, message: problem.message })
-      : !isValid && isJson(text)
-        ? playground[kind === 'array' ? 'mustBeArray' : 'mustBeObject']
-        : null;
+  const message = useProblemText(text, kind, problem);
   const insertExample = () => {
     const json = JSON.stringify(example, null, 2);
     setInitial(json);
@@ -94,6 +89,14 @@ function EditorForm({ title, help, value, example, kind, onClose, onSave }: Omit
       </Group>
     </Stack>
   );
+}
+
+/** Says what is wrong with the text; null when nothing is, or before the editor has parsed it. */
+function useProblemText(text: string, kind: 'array' | 'object', problem: JsonProblem | null): string | null {
+  const playground = usePlaygroundMessages();
+  if (problem !== null) return fill(playground.jsonProblem, { line: problem.line, message: problem.message });
+  if (isOfKind(text, kind) || !isJson(text)) return null;
+  return kind === 'array' ? playground.mustBeArray : playground.mustBeObject;
 }
 
 function isJson(text: string): boolean {
