@@ -1,33 +1,12 @@
 import assert from 'node:assert/strict';
-import { beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { asUser, type ConsoleUser, joinAsUser, PASSWORD, SAME_ORIGIN } from '../../../test/console-users.ts';
 import { assertError } from '../../../test/harness.ts';
-import { useOidcApi } from '../../../test/oidc-browser.ts';
+import { useOidcLinking } from '../../../test/oidc-linking.ts';
 import { holdStatement } from '../../../test/support/hold-statement.ts';
 import { untilBlocked } from '../../../test/support/until-blocked.ts';
 
-const LINK = { link: true, password: PASSWORD, return_to: '/settings' };
-
-const test = useOidcApi({ oidcDefaultRole: 'viewer' });
-
-let persons = 0;
-beforeEach(() => {
-  persons += 1;
-  test.issuer.person = { sub: `person "${persons}"`, email: `person${persons}@example.com`, email_verified: true };
-});
-
-const startLink = ({ cookie }: Pick<ConsoleUser, 'cookie'>, body: object = LINK) =>
-  test.browser.start(body, { cookie });
-
-const identitiesOf = async ({ id }: Pick<ConsoleUser, 'id'>): Promise<string[]> => {
-  const { rows } = await test.api.db.execute('select subject from user_identities where user_id = $1 order by 1', [id]);
-  return (rows as { subject: string }[]).map(({ subject }) => subject);
-};
-
-const auditOf = async ({ id }: ConsoleUser): Promise<[string, object[]][]> => {
-  const { json } = await test.api.send('GET', `/v1/admin/audit?resource_id=${id}&limit=100`);
-  return json.data.map(({ action, changes }: { action: string; changes: object[] }) => [action, changes]);
-};
+const { test, startLink, identitiesOf, auditOf } = useOidcLinking();
 
 /** A user who signs in through the issuer only. */
 async function withoutPassword(): Promise<ConsoleUser> {
