@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { FailedStatement } from '../db/failed-statement.ts';
 import type { Deps } from '../deps.ts';
+import { type RetryPolicy, retry } from '../lib/retry.ts';
 import type { ReservedUsage } from '../lib/usage-record.ts';
 import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
@@ -13,7 +13,10 @@ const MAX_RESULTS = 128;
 /** Bytes of response bodies that wait for the statement in flight. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 /** Backoff while the database is unavailable, as during a restart of the embedded one. */
-const RETRY_DELAYS_MS = [100, 500, 2_000, 5_000];
+const DATABASE_OUTAGE: RetryPolicy = {
+  delaysMs: [100, 500, 2_000, 5_000],
+  isPassing: (error) => error instanceof FailedStatement && error.isUnavailable,
+};
 /** Lines of one read of the outbox. */
 const OUTBOX_LINES = 500;
 
@@ -73,7 +76,7 @@ export class ResultWriter {
       billed.flatMap(({ usage }) => usage.map(({ record, reservation }) => recordUsage(record, reservation))),
     );
     const lines = billed.map(({ line }) => line);
-    await this.#retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines));
+    await retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines), DATABASE_OUTAGE);
   }
 
   #count(results: readonly LineResult[]): void {
@@ -85,23 +88,11 @@ export class ResultWriter {
 
   async #save(results: readonly LineResult[]): Promise<ReadonlySet<number>> {
     try {
-      return await this.#retry(() => saveResults(this.#deps.db, this.#batchId, results));
+      return await retry(() => saveResults(this.#deps.db, this.#batchId, results), DATABASE_OUTAGE);
     } catch (error) {
       for (const { usage } of results) releaseCredits(usage);
       throw error;
     }
-  }
-
-  async #retry<T>(write: () => Promise<T>): Promise<T> {
-    for (const delayMs of RETRY_DELAYS_MS) {
-      try {
-        return await write();
-      } catch (error) {
-        if (!(error instanceof FailedStatement) || !error.isUnavailable) throw error;
-        await delay(delayMs);
-      }
-    }
-    return write();
   }
 }
 

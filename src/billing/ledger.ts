@@ -2,6 +2,7 @@ import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { Reservation } from '../lib/reservation.ts';
+import { retry } from '../lib/retry.ts';
 import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 
 /** Maximum number of rows per statement. Beyond a few hundred rows, the time of the statement grows linearly. */
@@ -138,19 +139,13 @@ export class Ledger {
   async #writeBatch(batch: readonly PendingRecord[]): Promise<void> {
     const rows = JSON.stringify(batch.map(toRow));
     const isCharged = batch.some(({ record }) => record.charge !== undefined);
+    const again = isCharged ? this.#insertAndCharge : this.#insertIgnoringDuplicates;
     // The first attempt needs no conflict check: no id was sent before.
-    let write = isCharged ? this.#insertAndCharge : this.#insert;
-    for (const delayMs of RETRY_DELAYS_MS) {
-      try {
-        await write(rows);
-        return;
-      } catch (error) {
-        this.#logger.warn({ reason: describeError(error) }, 'usage write failed, retrying');
-        await new Promise((resolve) => setTimeout(resolve, delayMs));
-        if (!isCharged) write = this.#insertIgnoringDuplicates;
-      }
-    }
-    await write(rows);
+    const first = isCharged ? again : this.#insert;
+    await retry((retries) => (retries === 0 ? first : again)(rows), {
+      delaysMs: RETRY_DELAYS_MS,
+      onRetry: (error) => this.#logger.warn({ reason: describeError(error) }, 'usage write failed, retrying'),
+    });
   }
 }
 

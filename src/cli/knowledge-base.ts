@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { OperatorError } from '../lib/operator-error.ts';
+import { type RetryPolicy, retry } from '../lib/retry.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import type { ApiClient } from './api-client.ts';
 import { HttpStatusError } from './client-errors.ts';
 
-/** Pause before a creation is retried while a concurrent one runs, and the number of retries: 30 seconds in all. */
-const CREATION_RETRY_MS = 250;
-const MAX_CREATION_RETRIES = 120;
+/** While the first request with an `Idempotency-Key` runs, others get 409. */
+const CONCURRENT_CREATION: RetryPolicy = {
+  delaysMs: [250],
+  budgetMs: 30_000,
+  isPassing: (error) => error instanceof HttpStatusError && error.status === 409,
+};
 
 /** Id and name of a knowledge base. */
 export interface KnowledgeBaseRef {
@@ -48,24 +51,12 @@ export async function findKnowledgeBaseByName(api: ApiClient, idOrName: string):
 export async function createKnowledgeBaseOnce(api: ApiClient, name: string): Promise<{ id: string; isNew: boolean }> {
   for (let seed = name; ; ) {
     const idempotencyKey = `quire-ingest-${createHash('sha256').update(seed).digest('hex')}`;
-    const response = await createWithRetry(api, name, idempotencyKey);
+    const create = () => api.send('POST', '/v1/knowledge-bases', { name }, { idempotencyKey });
+    const response = await retry(create, CONCURRENT_CREATION);
     const { id } = (await response.json()) as KnowledgeBaseRef;
     if (!response.headers.has('idempotent-replayed')) return { id, isNew: true };
     if ((await fetchName(api, id)) === name) return { id, isNew: false };
     seed = `${id} ${name}`;
-  }
-}
-
-/** Retries while the first request with the key still runs, which gets 409. */
-async function createWithRetry(api: ApiClient, name: string, idempotencyKey: string): Promise<Response> {
-  for (let retries = 0; ; retries += 1) {
-    try {
-      return await api.send('POST', '/v1/knowledge-bases', { name }, { idempotencyKey });
-    } catch (error) {
-      const isConflict = error instanceof HttpStatusError && error.status === 409;
-      if (!isConflict || retries === MAX_CREATION_RETRIES) throw error;
-      await pause(CREATION_RETRY_MS);
-    }
   }
 }
 

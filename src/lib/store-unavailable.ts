@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, OperatorError } from './operator-error.ts';
+import { retry } from './retry.ts';
 
 /** Delays between attempts while a store does not respond. The last one repeats. */
 const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
@@ -45,18 +45,7 @@ export interface OutageOptions {
 }
 
 /** Repeats a call with backoff while it fails because of an outage. Throws other errors, and the reason of the signal. */
-export async function retryThroughOutage<T>(call: () => Promise<T>, options: OutageOptions): Promise<T> {
+export function retryThroughOutage<T>(call: () => Promise<T>, options: OutageOptions): Promise<T> {
   const { signal, isOutage, onOutage, maxMs } = options;
-  const startedAt = performance.now();
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await call();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isOutage(error) || performance.now() - startedAt > maxMs) throw error;
-      onOutage(error, attempt);
-    }
-    // The timer rejects with an error of its own.
-    await delay(DELAYS_MS[attempt] ?? DELAYS_MS.at(-1), undefined, { signal }).catch(() => signal.throwIfAborted());
-  }
+  return retry(call, { delaysMs: DELAYS_MS, budgetMs: maxMs, isPassing: isOutage, onRetry: onOutage, signal });
 }

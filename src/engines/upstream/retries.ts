@@ -1,3 +1,4 @@
+import { pause } from '../../lib/retry.ts';
 import { Exchange, type HttpExchangeRequest } from './http-exchange.ts';
 import type { Replica, Replicas } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
@@ -45,7 +46,7 @@ export async function withRetries<T>(
     const { retry, error, waitSeconds } = outcome;
     if (!retry || attempt >= MAX_ATTEMPTS || (waitSeconds ?? 0) > MAX_WAIT_SECONDS) throw error;
     const isFresh = tried.size < replicas.all.length;
-    if (!isFresh) await pause(waitSeconds ?? backoffSeconds(attempt, timeouts), signal);
+    if (!isFresh) await pause((waitSeconds ?? backoffSeconds(attempt, timeouts)) * 1000, signal);
   }
 }
 
@@ -73,18 +74,4 @@ export function redactedUrl(replica: Replica, path: string): string {
 /** Backoff before the next attempt, if the upstream sends none. */
 function backoffSeconds(attempt: number, { retrySeconds }: UpstreamTimeouts): number {
   return retrySeconds * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-}
-
-/** Sleeps, or throws the signal's reason. */
-async function pause(seconds: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, seconds * 1000);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  try {
-    await promise;
-    signal.throwIfAborted();
-  } finally {
-    clearTimeout(timer);
-  }
 }

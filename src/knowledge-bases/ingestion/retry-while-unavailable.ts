@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
+import { retry } from '../../lib/retry.ts';
 
 /** Retry policy. */
 export interface RetryOptions {
@@ -31,27 +31,30 @@ export class EmbedderUnavailable extends IngestionError {
  */
 export async function retryWhileUnavailable<T>(
   call: () => Promise<T>,
-  { engine, signal, retry = DEFAULT_RETRY }: { engine: object; signal: AbortSignal; retry?: RetryOptions },
+  {
+    engine,
+    signal,
+    retry: retryOptions = DEFAULT_RETRY,
+  }: { engine: object; signal: AbortSignal; retry?: RetryOptions },
 ): Promise<T> {
   const start = performance.now();
-  const { delaysSeconds, outageSeconds } = retry;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const result = await call();
-      lastSuccess.set(engine, performance.now());
-      return result;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'engine_unavailable') throw error;
-      const servesOthers = (lastSuccess.get(engine) ?? Number.NEGATIVE_INFINITY) > start;
-      if (servesOthers && attempt >= delaysSeconds.length) {
-        throw new IngestionError(
-          'server_error',
-          'The embedding model repeatedly rejected the document as unavailable.',
-          error,
-        );
-      }
-      if (performance.now() - start >= outageSeconds * 1000) throw new EmbedderUnavailable(outageSeconds, error);
-    }
-    await delay((delaysSeconds[attempt] ?? delaysSeconds.at(-1) ?? 0) * 1000, undefined, { signal });
+  const { delaysSeconds, outageSeconds } = retryOptions;
+  const servesOthers = () => (lastSuccess.get(engine) ?? Number.NEGATIVE_INFINITY) > start;
+  try {
+    const result = await retry(call, {
+      delaysMs: delaysSeconds.map((seconds) => seconds * 1000),
+      budgetMs: outageSeconds * 1000,
+      isPassing: (error, retries) => isUnavailable(error) && !(servesOthers() && retries >= delaysSeconds.length),
+      signal,
+    });
+    lastSuccess.set(engine, performance.now());
+    return result;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    if (!servesOthers()) throw new EmbedderUnavailable(outageSeconds, error);
+    const message = 'The embedding model repeatedly rejected the document as unavailable.';
+    throw new IngestionError('server_error', message, error);
   }
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof ApiError && error.code === 'engine_unavailable';

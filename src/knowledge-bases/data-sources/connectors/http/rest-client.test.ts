@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 type Reply = { status: number; retryAfter?: string } | IngestionError;
 
 /** A client of a service that gives these replies. `left`: the replies that were not asked for. */
-function clientOf(left: Reply[], retries?: number) {
+function clientOf(left: Reply[], retries?: number, headers = async () => ({ authorization: 'x' })) {
   const request = async (): Promise<GuardedResponse> => {
     const reply = left.shift();
     if (reply === undefined) assert.fail('one request too many');
@@ -24,7 +24,7 @@ function clientOf(left: Reply[], retries?: number) {
   const client = new RestClient({
     http: { request } as unknown as GuardedHttp,
     service: 'Acme',
-    headers: async () => ({ authorization: 'x' }),
+    headers,
     errorMessage: (body) => (Object(body) as { message?: string }).message,
     ...(retries !== undefined && { retries }),
   });
@@ -68,6 +68,19 @@ describe('RestClient', () => {
     await assert.rejects(send(), { code: 'server_error', message: 'Acme answers 500: It says why.' });
     assert.equal(left.length, 1);
     await assert.rejects(clientOf([{ status: 500 }], 0).send(), failsWith('server_error'));
+  });
+
+  it('leaves the retries of credentials to their own client, in the first attempt and in later ones', async () => {
+    for (const first of [1, 2]) {
+      let calls = 0;
+      const { send, left } = clientOf([{ status: 500 }, { status: 200 }], undefined, async () => {
+        calls += 1;
+        if (calls >= first) throw new IngestionError('server_error', 'The token service is down.');
+        return { authorization: 'x' };
+      });
+      await assert.rejects(send(), { message: 'The token service is down.' });
+      assert.deepEqual([calls, left.length], [first, 3 - first]);
+    }
   });
 
   it('does not wait for a service that asks for more than a minute', async () => {

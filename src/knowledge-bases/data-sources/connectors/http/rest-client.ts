@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { IngestionError, type JobErrorCode } from '../../../../extraction/ingestion-error.ts';
+import { retry } from '../../../../lib/retry.ts';
 import { type GuardedHttp, type GuardedRequest, type GuardedResponse, readBody } from './guarded-http.ts';
 import type { HostPace } from './host-pace.ts';
 import { retryDelayMs } from './retry-after.ts';
@@ -41,10 +41,16 @@ const PASSING: ReadonlySet<JobErrorCode> = new Set(['timeout', 'server_error', '
 /** A response of a service with an error status. */
 export class ServiceError extends IngestionError {
   readonly status: number;
+  readonly retryAfterMs: number | null;
 
-  constructor(code: JobErrorCode, message: string, status: number) {
+  constructor(
+    code: JobErrorCode,
+    message: string,
+    { status, retryAfterMs }: Pick<ServiceError, 'status' | 'retryAfterMs'>,
+  ) {
     super(code, message);
     this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -90,31 +96,33 @@ export class RestClient {
   }
 
   async #send(url: string, request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse> {
-    const delays = RETRY_DELAYS_MS.slice(0, this.#options.retries);
-    for (let attempt = 0; ; attempt++) {
-      const result = await this.#attempt(url, request, signal);
-      if (!('error' in result)) return result;
-      const delayMs = result.retryAfterMs ?? delays[attempt];
-      const isLast = attempt >= delays.length || delayMs === undefined || delayMs > MAX_RETRY_AFTER_MS;
-      if (isLast || !result.isPassing) throw result.error;
-      await delay(delayMs, undefined, { signal });
-    }
+    const { headers: credentials, retries } = this.#options;
+    // Credentials have retries of their own.
+    let isSent = false;
+    const attempt = async () => {
+      isSent = false;
+      const headers = { accept: 'application/json', ...(await credentials()), ...request.headers };
+      isSent = true;
+      return this.#attempt(url, { ...request, headers }, signal);
+    };
+    return retry(attempt, {
+      delaysMs: RETRY_DELAYS_MS.slice(0, retries),
+      isPassing: (error) => isSent && error instanceof IngestionError && PASSING.has(error.code),
+      retryAfterMs: (error) => (error instanceof ServiceError ? error.retryAfterMs : null),
+      maxRetryAfterMs: MAX_RETRY_AFTER_MS,
+      signal,
+    });
   }
 
-  async #attempt(url: string, request: GuardedRequest, signal: AbortSignal) {
+  async #attempt(url: string, request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse> {
     const { http, pace } = this.#options;
-    const headers = { accept: 'application/json', ...(await this.#options.headers()), ...request.headers };
-    const send = () => http.request(url, { ...request, headers }, signal);
-    try {
-      const response = await (pace === undefined ? send() : pace.run(send, signal));
-      return response.status < 300 ? response : await this.#readError(response);
-    } catch (error) {
-      if (!(error instanceof IngestionError)) throw error;
-      return { error, isPassing: PASSING.has(error.code), retryAfterMs: null };
-    }
+    const send = () => http.request(url, request, signal);
+    const response = await (pace === undefined ? send() : pace.run(send, signal));
+    if (response.status >= 300) throw await this.#readError(response);
+    return response;
   }
 
-  async #readError(response: GuardedResponse) {
+  async #readError(response: GuardedResponse): Promise<ServiceError> {
     const { service, errorMessage, errorCode } = this.#options;
     const { status, headers } = response;
     const body = parseJson((await readBody(response)).toString());
@@ -123,8 +131,7 @@ export class RestClient {
     const found: unknown = errorMessage(body);
     const detail = typeof found === 'string' ? `: ${found.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
     const message = `${service} answers ${status}${detail}.`;
-    const error = new ServiceError(code, message, status);
-    return { error, isPassing: PASSING.has(code), retryAfterMs: retryDelayMs(headers['retry-after']) };
+    return new ServiceError(code, message, { status, retryAfterMs: retryDelayMs(headers['retry-after']) });
   }
 }
 

@@ -1,0 +1,59 @@
+/** When a failed call is repeated. */
+export interface RetryPolicy {
+  /** Milliseconds before each retry. After the last retry, its error is thrown. */
+  delaysMs: readonly number[];
+  /** Repeats the last delay instead, and throws the error of an attempt that ends later than this after the first one began. */
+  budgetMs?: number;
+  /** Whether the next attempt may succeed; `retries` counts from 0. Default: after every error. */
+  isPassing?(error: unknown, retries: number): boolean;
+  /** The wait that a service demands with its error, instead of the delay; null: none. */
+  retryAfterMs?(error: unknown): number | null;
+  /** The error is thrown when the service demands a longer wait. */
+  maxRetryAfterMs?: number;
+  /** Called before each wait; `retries` counts from 0. */
+  onRetry?(error: unknown, retries: number): void;
+  /** Ends the retries with its reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Runs a call until it succeeds. Throws the last error when the policy permits no further attempt. `call` gets the number of retries. */
+export async function retry<T>(call: (retries: number) => Promise<T>, policy: RetryPolicy): Promise<T> {
+  const startedAt = performance.now();
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await call(retries);
+    } catch (error) {
+      policy.signal?.throwIfAborted();
+      const delayMs = retryDelay(policy, error, { retries, elapsedMs: performance.now() - startedAt });
+      if (delayMs === null) throw error;
+      policy.onRetry?.(error, retries);
+      await pause(delayMs, policy.signal);
+    }
+  }
+}
+
+/** Milliseconds before the next attempt; null: none. */
+function retryDelay(
+  { delaysMs, budgetMs, isPassing, retryAfterMs, maxRetryAfterMs = Number.POSITIVE_INFINITY }: RetryPolicy,
+  error: unknown,
+  { retries, elapsedMs }: { retries: number; elapsedMs: number },
+): number | null {
+  const isOver = budgetMs === undefined ? retries >= delaysMs.length : elapsedMs > budgetMs;
+  if (isOver || isPassing?.(error, retries) === false) return null;
+  const demandedMs = retryAfterMs?.(error) ?? null;
+  if (demandedMs === null) return delaysMs[retries] ?? delaysMs.at(-1) ?? 0;
+  return demandedMs > maxRetryAfterMs ? null : demandedMs;
+}
+
+/** Waits, or throws the reason of the signal. */
+export async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => resolve();
+  const timer = setTimeout(end, delayMs);
+  signal?.addEventListener('abort', end, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal?.removeEventListener('abort', end);
+  signal?.throwIfAborted();
+}
