@@ -48,28 +48,19 @@ function DataSourceForm({
   const schema = schemas.get(type) ?? {};
   const [name, setName] = useState(source?.name ?? '');
   const [values, setValues] = useState<Config>(() => toFormValues(schema, source?.config ?? {}));
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const { failure, clearFailure, send } = useLastFailure();
+  const config = () => toConfig(schema, values, source !== null);
   const changeType = (next: SourceType) => {
     setType(next);
     setValues(toFormValues(schemas.get(next) ?? {}, {}));
-    setFailure(null);
-  };
-  /** Runs a request with the config; its error is shown at the field too. */
-  const send = async <T,>(request: (config: Config) => Promise<T>): Promise<T> => {
-    setFailure(null);
-    try {
-      return await request(toConfig(schema, values, source !== null));
-    } catch (error) {
-      if (error instanceof ApiFailure) setFailure(error);
-      throw error;
-    }
+    clearFailure();
   };
   return (
     <FormDialog
       title={source === null ? sources.add : sources.edit}
       submitLabel={source === null ? common.create : common.save}
       onClose={onClose}
-      submit={() => send((config) => store({ type, name, config }))}
+      submit={() => send(async () => store({ type, name, config: config() }))}
       failure={failure}
       size="lg"
     >
@@ -99,19 +90,26 @@ function DataSourceForm({
       />
       <ConnectionTest
         key={type}
-        test={() =>
-          send((config) =>
-            body(
-              api.POST('/v1/knowledge-bases/{kb_id}/data-sources/test', {
-                params: { path: { kb_id: kbId } },
-                body: { type, config, ...(source !== null && { data_source_id: source.id }) },
-              }),
-            ),
-          )
-        }
+        test={() => send(async () => testSource(kbId, { id: source?.id, type, config: config() }))}
       />
     </FormDialog>
   );
+}
+
+/** Keeps the error of the last request of the form, which is shown at its field too. */
+function useLastFailure() {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const clearFailure = () => setFailure(null);
+  const send = async <T,>(request: () => Promise<T>): Promise<T> => {
+    clearFailure();
+    try {
+      return await request();
+    } catch (error) {
+      if (error instanceof ApiFailure) setFailure(error);
+      throw error;
+    }
+  };
+  return { failure, clearFailure, send };
 }
 
 /** Returns the function that creates the data source, or changes the stored one. */
@@ -134,6 +132,17 @@ function useStoreSource(kbId: string, stored: StoredSource | null) {
 interface TestResult {
   items: { name: string; uri?: string | null }[];
   has_more: boolean;
+}
+
+interface TestedSource extends Pick<StoredSource, 'type' | 'config'> {
+  /** The stored data source, whose secrets are used where the config has none. */
+  id: string | undefined;
+}
+
+function testSource(kbId: string, { id, type, config }: TestedSource): Promise<TestResult> {
+  const params = { path: { kb_id: kbId } };
+  const tested = { type, config, ...(id !== undefined && { data_source_id: id }) };
+  return body(api.POST('/v1/knowledge-bases/{kb_id}/data-sources/test', { params, body: tested }));
 }
 
 /** Tests the config without storing it, and shows the first items. */

@@ -52,9 +52,6 @@ interface FieldProps extends Pick<FieldsProps, 'schema' | 'path' | 'isStored'> {
   onChange(value: unknown): void;
 }
 
-/** Same array in every render: a field compares its value with the rejected one. */
-const NO_ITEMS: string[] = [];
-
 function SchemaField({ name, schema, path, isRequired, value, onChange, isStored }: FieldProps) {
   const sources = useDataSourceMessages();
   const common = {
@@ -94,34 +91,9 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, isStored
     );
   }
   if (schema.type === 'integer' || schema.type === 'number') {
-    const { minimum: min, maximum: max } = schema;
-    const limits = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
-    const shown = typeof value === 'number' ? value : '';
-    return (
-      <NumberField
-        {...common}
-        {...limits}
-        allowDecimal={schema.type === 'number'}
-        value={shown}
-        onChange={(next) => onChange(next === '' ? undefined : Number(next))}
-      />
-    );
+    return <NumberSchemaField {...common} schema={schema} value={value} onChange={onChange} />;
   }
-  if (schema.type === 'array') {
-    const list = Array.isArray(value) ? (value as string[]) : NO_ITEMS;
-    const isMissing = common.required && list.length === 0;
-    return (
-      <TagsField
-        {...common}
-        required={isMissing}
-        acceptValueOnBlur
-        splitChars={[',', ' ', '\n']}
-        placeholder={sources.listHint}
-        value={list}
-        onChange={onChange}
-      />
-    );
-  }
+  if (schema.type === 'array') return <ListSchemaField {...common} value={value} onChange={onChange} />;
   if (schema.enum !== undefined) {
     return <SelectField {...common} data={schema.enum} value={text.value || null} onChange={onChange} />;
   }
@@ -129,4 +101,46 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, isStored
     return <JsonField {...common} value={text.value} autosize minRows={2} placeholder="{ }" onChange={onChange} />;
   }
   return <TextField {...common} {...text} onChange={(event) => onChange(event.currentTarget.value)} />;
+}
+
+interface ValueFieldProps {
+  param: string;
+  label: string;
+  description: string | undefined;
+  required: boolean;
+  value: unknown;
+  onChange(value: unknown): void;
+}
+
+function NumberSchemaField({ schema, value, onChange, ...common }: ValueFieldProps & { schema: FieldSchema }) {
+  const { minimum: min, maximum: max } = schema;
+  return (
+    <NumberField
+      {...common}
+      {...(min !== undefined && { min })}
+      {...(max !== undefined && { max })}
+      allowDecimal={schema.type === 'number'}
+      value={typeof value === 'number' ? value : ''}
+      onChange={(next) => onChange(next === '' ? undefined : Number(next))}
+    />
+  );
+}
+
+/** Same array in every render: a field compares its value with the rejected one. */
+const NO_ITEMS: string[] = [];
+
+function ListSchemaField({ value, required, ...common }: ValueFieldProps) {
+  const sources = useDataSourceMessages();
+  const list = Array.isArray(value) ? (value as string[]) : NO_ITEMS;
+  return (
+    <TagsField
+      {...common}
+      // The text field of a list is empty when the list has items.
+      required={required && list.length === 0}
+      acceptValueOnBlur
+      splitChars={[',', ' ', '\n']}
+      placeholder={sources.listHint}
+      value={list}
+    />
+  );
 }

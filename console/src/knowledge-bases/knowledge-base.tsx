@@ -18,7 +18,7 @@ import { useKnowledgeBaseMessages } from './messages.ts';
 import { SearchTest } from './search.tsx';
 import type { KnowledgeBaseTab } from './search-parameters.ts';
 import { UploadDocuments } from './upload-panel.tsx';
-import { useUploads } from './uploads.ts';
+import { type Uploads, useUploads } from './uploads.ts';
 import { useDataSources } from './use-data-sources.ts';
 
 const route = getRouteApi('/shell/knowledge-bases/$kbId');
@@ -32,10 +32,7 @@ export function KnowledgeBasePage() {
 
 function KnowledgeBase({ kbId }: { kbId: string }) {
   const kb = useKnowledgeBaseMessages();
-  const { tab = 'documents', ...filter } = route.useSearch();
-  const mayWrite = useMayWrite();
   const format = useFormat();
-  const navigate = useNavigate();
   const live = useJobEvents(kbId);
   // Kept in the page component, because the tab is unmounted when the user switches tabs.
   const uploads = useUploads(kbId);
@@ -63,38 +60,56 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
       <Text size="sm" c="dimmed">
         {kb.documents}: {counts.documents} · {kb.chunks}: {counts.chunks}
       </Text>
-      <Tabs
-        value={tab}
-        keepMounted={false}
-        onChange={(value) => void navigate({ to: '.', search: { tab: value as KnowledgeBaseTab } })}
-      >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="documents">{kb.documents}</Tabs.Tab>
-          <Tabs.Tab value="sources">{kb.sources}</Tabs.Tab>
-          <Tabs.Tab value="jobs">{kb.jobs}</Tabs.Tab>
-          <Tabs.Tab value="search">{kb.search}</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="documents">
-          {mayWrite && <UploadDocuments kbId={kbId} uploads={uploads} live={live} />}
-          <RunningJobs live={live} />
-          <Documents
-            kbId={kbId}
-            filter={filter}
-            onFilter={(changed) => void navigate({ to: '.', search: changed, replace: true })}
-          />
-        </Tabs.Panel>
-        <Tabs.Panel value="sources">
-          <DataSources kbId={kbId} />
-        </Tabs.Panel>
-        <Tabs.Panel value="jobs">
-          <Jobs kbId={kbId} live={live} />
-        </Tabs.Panel>
-        <Tabs.Panel value="search">
-          <SearchTest kbId={kbId} name={name} />
-        </Tabs.Panel>
-      </Tabs>
+      <KnowledgeBaseTabs kbId={kbId} name={name} live={live} uploads={uploads} />
       {isEditing && <EditKnowledgeBase base={base.data} onClose={() => setEditing(false)} />}
     </Page>
+  );
+}
+
+interface KnowledgeBaseTabsProps {
+  kbId: string;
+  name: string;
+  live: LiveJobs;
+  uploads: Uploads;
+}
+
+/** Documents, data sources, jobs and the search test, one at a time: `?tab=` names it, and the other parameters filter documents. */
+function KnowledgeBaseTabs({ kbId, name, live, uploads }: KnowledgeBaseTabsProps) {
+  const kb = useKnowledgeBaseMessages();
+  const { tab = 'documents', ...filter } = route.useSearch();
+  const mayWrite = useMayWrite();
+  const navigate = useNavigate();
+  return (
+    <Tabs
+      value={tab}
+      keepMounted={false}
+      onChange={(value) => void navigate({ to: '.', search: { tab: value as KnowledgeBaseTab } })}
+    >
+      <Tabs.List mb="md">
+        <Tabs.Tab value="documents">{kb.documents}</Tabs.Tab>
+        <Tabs.Tab value="sources">{kb.sources}</Tabs.Tab>
+        <Tabs.Tab value="jobs">{kb.jobs}</Tabs.Tab>
+        <Tabs.Tab value="search">{kb.search}</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="documents">
+        {mayWrite && <UploadDocuments kbId={kbId} uploads={uploads} live={live} />}
+        <RunningJobs live={live} />
+        <Documents
+          kbId={kbId}
+          filter={filter}
+          onFilter={(changed) => void navigate({ to: '.', search: changed, replace: true })}
+        />
+      </Tabs.Panel>
+      <Tabs.Panel value="sources">
+        <DataSources kbId={kbId} />
+      </Tabs.Panel>
+      <Tabs.Panel value="jobs">
+        <Jobs kbId={kbId} live={live} />
+      </Tabs.Panel>
+      <Tabs.Panel value="search">
+        <SearchTest kbId={kbId} name={name} />
+      </Tabs.Panel>
+    </Tabs>
   );
 }
 

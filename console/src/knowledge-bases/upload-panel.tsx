@@ -112,26 +112,9 @@ const UploadRow = memo(function UploadRow({ kbId, upload, job, actions }: Upload
             </Text>
           )}
           <StatusBadge status={state} />
-          {isCancellable && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => actions.cancel(upload)}
-              aria-label={`${common.cancel}: ${path}`}
-            >
-              {common.cancel}
-            </Button>
-          )}
+          {isCancellable && <RowButton label={common.cancel} path={path} onClick={() => actions.cancel(upload)} />}
           {(state === 'failed' || state === 'cancelled') && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              loading={retry.isPending}
-              onClick={onRetry}
-              aria-label={`${kb.retry}: ${path}`}
-            >
-              {kb.retry}
-            </Button>
+            <RowButton label={kb.retry} path={path} loading={retry.isPending} onClick={onRetry} />
           )}
         </Group>
       </Group>
@@ -142,6 +125,22 @@ const UploadRow = memo(function UploadRow({ kbId, upload, job, actions }: Upload
     </Stack>
   );
 });
+
+interface RowButtonProps {
+  label: string;
+  /** The path of the file, which tells a screen reader the buttons of the rows apart. */
+  path: string;
+  loading?: boolean;
+  onClick(): void;
+}
+
+function RowButton({ label, path, ...button }: RowButtonProps) {
+  return (
+    <Button size="compact-sm" variant="default" aria-label={`${label}: ${path}`} {...button}>
+      {label}
+    </Button>
+  );
+}
 
 function RowError({ text }: { text: string }) {
   return (

@@ -7,7 +7,7 @@ import { useMayWrite } from '../api/session.ts';
 import { Page } from '../ui/page.tsx';
 import { CodeDrawer } from './code.tsx';
 import { Composer } from './composer.tsx';
-import { Conversation } from './conversation.ts';
+import { Conversation, type ConversationPhase } from './conversation.ts';
 import { usePlaygroundMessages } from './messages.ts';
 import { ConversationPane, usePhase } from './pane.tsx';
 import { buildRequest, DEFAULT_SETTINGS, type PlaygroundSettings } from './request.ts';
@@ -28,19 +28,15 @@ interface ShownRequest {
 /** A chat with one model or two, with parameters, tools, knowledge bases and the figures of each answer. */
 export function PlaygroundPage() {
   const playground = usePlaygroundMessages();
-  const mayWrite = useMayWrite();
   const { settings, compare, change, setCompare } = usePlaygroundSettings();
   const [isPanelOpen, panel] = useDisclosure();
   const [shown, setShown] = useState<ShownRequest | null>(null);
   const { first, second, conversations } = useConversations(compare !== null);
-  const modelOf = (conversation: Conversation): PlaygroundSettings =>
+  const settingsFor = (conversation: Conversation): PlaygroundSettings =>
     conversation === second && compare !== null ? { ...settings, model: compare } : settings;
   const phases = [usePhase(first), usePhase(second)].slice(0, conversations.length);
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false });
   const showRequest = useCallback((turn: AnswerTurn) => setShown({ request: turn.request, isSent: true }), []);
-  const resend = (index: number, text: string) => {
-    for (const each of conversations) void each.resend(index, text, modelOf(each));
-  };
   const parameters = (
     <Paper withBorder p="md" className="playground-settings">
       <PlaygroundSettingsPanel settings={settings} onChange={change} compare={compare} onCompare={setCompare} />
@@ -74,34 +70,53 @@ export function PlaygroundPage() {
       >
         <div className="playground">
           {isWide ? parameters : <Collapse expanded={isPanelOpen}>{isPanelOpen && parameters}</Collapse>}
-          <div className="playground-chat">
-            <div className="playground-panes">
-              {conversations.map((each) => (
-                <ConversationPane
-                  key={each === first ? 'first' : 'second'}
-                  conversation={each}
-                  settings={modelOf(each)}
-                  onResend={resend}
-                  onShowRequest={showRequest}
-                />
-              ))}
-            </div>
-            <Composer
-              isDisabled={!mayWrite}
-              isRunning={phases.includes('running')}
-              needsResults={phases.includes('waiting')}
-              onSend={(text) => {
-                for (const each of conversations) void each.send(text, modelOf(each));
-              }}
-              onStop={() => {
-                for (const each of conversations) each.stop();
-              }}
-            />
-          </div>
+          <Chat conversations={conversations} phases={phases} settingsFor={settingsFor} onShowRequest={showRequest} />
         </div>
       </Page>
       <CodeDrawer request={shown?.request ?? null} isSent={shown?.isSent ?? false} onClose={() => setShown(null)} />
     </PassagePanel>
+  );
+}
+
+interface ChatProps {
+  /** One conversation, or the two that are compared. */
+  conversations: readonly Conversation[];
+  phases: readonly ConversationPhase[];
+  settingsFor(conversation: Conversation): PlaygroundSettings;
+  onShowRequest(turn: AnswerTurn): void;
+}
+
+/** The conversations side by side, and below them the field that sends to all of them. */
+function Chat({ conversations, phases, settingsFor, onShowRequest }: ChatProps) {
+  const mayWrite = useMayWrite();
+  const resend = (index: number, text: string) => {
+    for (const each of conversations) void each.resend(index, text, settingsFor(each));
+  };
+  return (
+    <div className="playground-chat">
+      <div className="playground-panes">
+        {conversations.map((each) => (
+          <ConversationPane
+            key={each === conversations[0] ? 'first' : 'second'}
+            conversation={each}
+            settings={settingsFor(each)}
+            onResend={resend}
+            onShowRequest={onShowRequest}
+          />
+        ))}
+      </div>
+      <Composer
+        isDisabled={!mayWrite}
+        isRunning={phases.includes('running')}
+        needsResults={phases.includes('waiting')}
+        onSend={(text) => {
+          for (const each of conversations) void each.send(text, settingsFor(each));
+        }}
+        onStop={() => {
+          for (const each of conversations) each.stop();
+        }}
+      />
+    </div>
   );
 }
 

@@ -287,25 +287,33 @@ function SamplingFields({ settings, onChange }: FieldsProps) {
         onChange={(effort) => onChange({ effort })}
       />
       {isChat ? (
-        <>
-          <TagsInput
-            label={playground.stopTexts}
-            description={playground.stopHelp}
-            maxTags={MAX_STOP_TEXTS}
-            value={settings.stop}
-            onChange={(stop) => onChange({ stop })}
-          />
-          <Switch
-            label={playground.logprobs}
-            checked={settings.logprobs}
-            onChange={(event) => onChange({ logprobs: event.currentTarget.checked })}
-          />
-        </>
+        <ChatOnlyFields settings={settings} onChange={onChange} />
       ) : (
         <Text size="sm" c="dimmed">
           {playground.chatOnly}
         </Text>
       )}
+    </>
+  );
+}
+
+/** Parameters that the Responses API does not have, besides the seed. */
+function ChatOnlyFields({ settings, onChange }: FieldsProps) {
+  const playground = usePlaygroundMessages();
+  return (
+    <>
+      <TagsInput
+        label={playground.stopTexts}
+        description={playground.stopHelp}
+        maxTags={MAX_STOP_TEXTS}
+        value={settings.stop}
+        onChange={(stop) => onChange({ stop })}
+      />
+      <Switch
+        label={playground.logprobs}
+        checked={settings.logprobs}
+        onChange={(event) => onChange({ logprobs: event.currentTarget.checked })}
+      />
     </>
   );
 }

@@ -1,38 +1,23 @@
 import { Combobox, Modal, ScrollArea, Text, TextInput, useCombobox } from '@mantine/core';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useCommandMessages } from './messages.ts';
-import { type Command, usePaletteGroups } from './palette-groups.ts';
+import { type Command, type CommandGroup, usePaletteGroups } from './palette-groups.ts';
 
 /** The command palette: a text field that filters commands, one of which Enter runs. */
 export function CommandPalette({ onClose, onHelp }: { onClose(): void; onHelp(): void }) {
   const messages = useCommandMessages();
   const [text, setText] = useState('');
-  const [chosenId, setChosenId] = useState<string | null>(null);
   const groups = usePaletteGroups(text, onHelp);
-  const combobox = useCombobox({ opened: true });
   const listId = useId();
 
   const commands = groups.flatMap((group) => group.commands);
-  // Results of a search arrive later, and the list under the selection changes.
-  const selected = commands.find(({ id }) => id === chosenId) ?? commands[0];
   const optionId = (command: Command) => `${listId}-${commands.indexOf(command)}`;
 
   const run = (command: Command) => {
     onClose();
     command.run();
   };
-  /** Selects by the index modulo the number of commands. */
-  const select = (index: number) => setChosenId(commands.at(index % commands.length)?.id ?? null);
-  const handleKey = (event: KeyboardEvent) => {
-    // Enter ends the composition of a character, for example in Japanese.
-    if (event.nativeEvent.isComposing || selected === undefined) return;
-    const index = commands.indexOf(selected);
-    if (event.key === 'ArrowDown') select(index + 1);
-    else if (event.key === 'ArrowUp') select(index - 1);
-    else if (event.key === 'Enter') run(selected);
-    else return;
-    event.preventDefault();
-  };
+  const { selected, selectFirst, handleKey } = useSelection(commands, run);
 
   return (
     <Modal.Root opened onClose={onClose} size={600} yOffset={80} scrollAreaComponent={ScrollArea.Autosize}>
@@ -53,30 +38,68 @@ export function CommandPalette({ onClose, onHelp }: { onClose(): void; onHelp():
           value={text}
           onChange={(event) => {
             setText(event.currentTarget.value);
-            setChosenId(null);
+            selectFirst();
           }}
           onKeyDown={handleKey}
         />
-        <Combobox store={combobox}>
-          <Combobox.Options id={listId} aria-label={messages.open} p={4} mah="60vh" style={{ overflowY: 'auto' }}>
-            {groups.map(({ heading, commands: items }) => (
-              <Combobox.Group key={heading} label={heading}>
-                {items.map((command) => (
-                  <CommandOption
-                    key={command.id}
-                    id={optionId(command)}
-                    command={command}
-                    isSelected={command === selected}
-                    onRun={() => run(command)}
-                  />
-                ))}
-              </Combobox.Group>
-            ))}
-            {commands.length === 0 && <Combobox.Empty>{messages.empty}</Combobox.Empty>}
-          </Combobox.Options>
-        </Combobox>
+        <CommandList id={listId} groups={groups} selected={selected} optionId={optionId} onRun={run} />
       </Modal.Content>
     </Modal.Root>
+  );
+}
+
+/** The selected command, which the arrow keys change and Enter runs. */
+function useSelection(commands: readonly Command[], run: (command: Command) => void) {
+  const [chosenId, setChosenId] = useState<string | null>(null);
+  // Results of a search arrive later, and the list under the selection changes.
+  const selected = commands.find(({ id }) => id === chosenId) ?? commands[0];
+  const selectFirst = () => setChosenId(null);
+  /** Selects by the index modulo the number of commands. */
+  const select = (index: number) => setChosenId(commands.at(index % commands.length)?.id ?? null);
+  const handleKey = (event: KeyboardEvent) => {
+    // Enter ends the composition of a character, for example in Japanese.
+    if (event.nativeEvent.isComposing || selected === undefined) return;
+    const index = commands.indexOf(selected);
+    if (event.key === 'ArrowDown') select(index + 1);
+    else if (event.key === 'ArrowUp') select(index - 1);
+    else if (event.key === 'Enter') run(selected);
+    else return;
+    event.preventDefault();
+  };
+  return { selected, selectFirst, handleKey };
+}
+
+interface CommandListProps {
+  id: string;
+  groups: readonly CommandGroup[];
+  selected: Command | undefined;
+  /** The id of the element of a command. */
+  optionId(command: Command): string;
+  onRun(command: Command): void;
+}
+
+function CommandList({ id, groups, selected, optionId, onRun }: CommandListProps) {
+  const messages = useCommandMessages();
+  const combobox = useCombobox({ opened: true });
+  return (
+    <Combobox store={combobox}>
+      <Combobox.Options id={id} aria-label={messages.open} p={4} mah="60vh" style={{ overflowY: 'auto' }}>
+        {groups.map(({ heading, commands }) => (
+          <Combobox.Group key={heading} label={heading}>
+            {commands.map((command) => (
+              <CommandOption
+                key={command.id}
+                id={optionId(command)}
+                command={command}
+                isSelected={command === selected}
+                onRun={() => onRun(command)}
+              />
+            ))}
+          </Combobox.Group>
+        ))}
+        {groups.every(({ commands }) => commands.length === 0) && <Combobox.Empty>{messages.empty}</Combobox.Empty>}
+      </Combobox.Options>
+    </Combobox>
   );
 }
 

@@ -39,7 +39,6 @@ export function StartModel() {
   const { name, approximate_bytes, license } = suggested;
   const current = pulls.data?.data.findLast((one) => one.name === name);
   const isRunning = current?.state === 'pulling';
-  const total = current?.total_bytes ?? approximate_bytes;
   const facts = { model: name, size: format.bytes(approximate_bytes), license };
   return (
     <Alert
@@ -53,12 +52,11 @@ export function StartModel() {
       <Stack gap="sm">
         <Text>{fill(start.modelText, facts)}</Text>
         {isRunning && (
-          <div role="status">
-            <Progress value={(current.received_bytes / total) * 100} aria-label={name} />
-            <Text size="sm" mt={4}>
-              {fill(start.received, { received: format.bytes(current.received_bytes), total: format.bytes(total) })}
-            </Text>
-          </div>
+          <DownloadProgress
+            model={name}
+            received={current.received_bytes}
+            total={current.total_bytes ?? approximate_bytes}
+          />
         )}
         {current?.state === 'failed' && <ErrorState error={new Error(current.detail ?? common.unreachable)} />}
         {pull.isError && <ErrorState error={pull.error} />}
@@ -71,5 +69,25 @@ export function StartModel() {
         )}
       </Stack>
     </Alert>
+  );
+}
+
+interface DownloadProgressProps {
+  model: string;
+  /** Bytes. */
+  received: number;
+  total: number;
+}
+
+function DownloadProgress({ model, received, total }: DownloadProgressProps) {
+  const start = useStartMessages();
+  const format = useFormat();
+  return (
+    <div role="status">
+      <Progress value={(received / total) * 100} aria-label={model} />
+      <Text size="sm" mt={4}>
+        {fill(start.received, { received: format.bytes(received), total: format.bytes(total) })}
+      </Text>
+    </div>
   );
 }
