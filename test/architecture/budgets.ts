@@ -3,8 +3,6 @@ import { type Checker, isTest, lineAt, nodeName, type Source, type Violation, vi
 
 /** Budgets: a function fits on a screen, a file can be read at once, a call needs no lookup of its parameters. */
 const MAX_FUNCTION_LINES = 60;
-/** Markup takes a line for each attribute. */
-const MAX_COMPONENT_LINES = 80;
 const MAX_FILE_LINES = 400;
 const MAX_TEST_FILE_LINES = 500;
 const MAX_PARAMETERS = 4;
@@ -24,9 +22,8 @@ export const checkBudgets: Checker = (source) => {
       found.push(violationAt(source, node.start, `${count} parameters, at most ${MAX_PARAMETERS}`));
     }
     const lines = countLines(source, node) - (groupLines.get(node) ?? 0);
-    const most = source.path.endsWith('.tsx') ? MAX_COMPONENT_LINES : MAX_FUNCTION_LINES;
-    if (lines > most && !isGroup(node, around.at(-1))) {
-      found.push(violationAt(source, node.start, `function of ${lines} lines, at most ${most}`));
+    if (lines > MAX_FUNCTION_LINES && !isGroup(node, around.at(-1))) {
+      found.push(violationAt(source, node.start, `function of ${lines} lines, at most ${MAX_FUNCTION_LINES}`));
     }
   });
   return found;
