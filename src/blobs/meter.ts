@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
+import { currentOrganization } from '../lib/organization-context.ts';
+import { nextSlice } from '../lib/time-slices.ts';
 import type { StoredBlob } from './blob-store.ts';
+
+/** Bytes of a stream that are hashed and written at once. Further ones wait for time slices of their organization. */
+const SMALL_BYTES = 262_144;
 
 /** Counts and hashes the bytes of one stream. */
 export class Meter {
@@ -17,6 +22,7 @@ export class Meter {
       for (;;) {
         const next = await rejectOnAbort(iterator.next(), signal);
         if (next.done) break;
+        if (this.#bytes >= SMALL_BYTES) await nextSlice(currentOrganization());
         this.#bytes += next.value.byteLength;
         this.#hash.update(next.value);
         yield next.value;

@@ -5,6 +5,7 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
 import { respondOnce } from '../http/idempotency/streamed.ts';
+import { nextSlice } from '../lib/time-slices.ts';
 import { prepareContentResponse } from './content-response.ts';
 import { deleteFile } from './delete-file.ts';
 import { findFile, viewFile } from './find-file.ts';
@@ -111,9 +112,17 @@ function contentRoute(app: App, deps: FileDeps): void {
       const head = prepareContentResponse(row, request.headers);
       const hasBody = head.status !== 304 && request.method !== 'HEAD';
       const content = hasBody ? await readContent(deps, row, head.range, disconnectSignal(reply)) : Readable.from([]);
-      return sendContent(reply, head, content);
+      return sendContent(reply, head, Readable.from(inSlices(content, row.organizationId), { objectMode: false }));
     },
   );
+}
+
+/** Passes a download through, a chunk in each time slice of the organization, so that many of one delay no other. */
+async function* inSlices(content: Readable, organizationId: string): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    await nextSlice(organizationId);
+    yield chunk;
+  }
 }
 
 const CONTENT_HEADERS = {

@@ -11,7 +11,9 @@ export interface FloodCall {
   path: string;
   /** Default: POST. */
   method?: string;
-  /** JSON bodies, sent in turn. */
+  /** Content type of the bodies; default: JSON. */
+  type?: string;
+  /** Bodies, sent in turn. */
   bodies: readonly string[];
 }
 
@@ -88,9 +90,13 @@ async function run({ call, concurrent, times }: Job): Promise<void> {
 }
 
 /** Resolves with the status when the response has been read; 0 when the connection breaks. */
-function send({ url, key, path, method = 'POST' }: FloodCall, body: string, agent: Agent): Promise<number> {
+function send(
+  { url, key, path, method = 'POST', type = 'application/json' }: FloodCall,
+  body: string,
+  agent: Agent,
+): Promise<number> {
   return new Promise((resolve) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${key}`, 'content-type': type };
     const sent = request(`${url}${path}`, { agent, method, headers }, (response) => {
       response.resume().once('close', () => resolve(response.statusCode ?? 0));
     });
