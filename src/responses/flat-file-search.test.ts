@@ -1,18 +1,12 @@
 /** `file_search` in OpenAI's form, as the built-in tools of the SDKs send it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createOpenAI } from '@ai-sdk/openai';
-import { Agent, fileSearchTool, OpenAIResponsesModel, run, setTracingDisabled } from '@openai/agents';
-import { generateText, isStepCount, streamText } from 'ai';
 import OpenAI from 'openai';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { MemorySource, makeSource } from '../../test/ingestion.ts';
 import { calls, playTurns, says } from '../../test/response-turns.ts';
 import { ResponseResource } from './schema.ts';
-
-Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
-setTracingDisabled(true);
 
 const embedder = bundledEmbedder();
 after(() => embedder.close());
@@ -127,38 +121,5 @@ describe("file_search in OpenAI's form", () => {
       const [part] = message.content;
       assert.ok(part?.type === 'output_text' && part.annotations[0]?.type === 'file_citation');
     }
-  });
-
-  it('the built-in tool of the AI SDK, streamed and not', async () => {
-    play();
-    const provider = createOpenAI(openai());
-    const tools = {
-      file_search: provider.tools.fileSearch({
-        vectorStoreIds: [base],
-        maxNumResults: 3,
-        ranking: { ranker: 'auto', scoreThreshold: 0.01 },
-        filters: { type: 'gt', key: 'words', value: 1 },
-      }),
-    };
-    const params = { model: provider.responses('general-8b'), prompt: 'When?', tools, stopWhen: isStepCount(3) };
-    const whole = await generateText(params);
-    assert.equal(whole.text, LIBRARY);
-    const { output } = whole.steps[0]!.toolResults[0]!;
-    assert.deepEqual((output as { queries: string[] }).queries, ['When does Ashford open?']);
-    play();
-    const streamed = streamText({ ...params, onError: ({ error }) => assert.fail(`${error}`) });
-    assert.equal(await streamed.text, LIBRARY);
-  });
-
-  it('the built-in tool of the Agents SDK, streamed and not', async () => {
-    play();
-    const model = new OpenAIResponsesModel(new OpenAI(openai()), 'general-8b');
-    const tools = [fileSearchTool(base, { maxNumResults: 3, includeSearchResults: true })];
-    const agent = new Agent({ name: 'Guide', instructions: 'Answer.', model, tools });
-    assert.equal((await run(agent, 'When?')).finalOutput, LIBRARY);
-    play();
-    const streamed = await run(agent, 'When?', { stream: true });
-    await streamed.completed;
-    assert.equal(streamed.finalOutput, LIBRARY);
   });
 });

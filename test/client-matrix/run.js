@@ -1,9 +1,9 @@
 /**
- * `npm run test:clients`: runs client libraries against a service, and the clients that are generated from the API description. Installs
- * them first (`npm ci` in this folder). `--write` writes the table to docs/use/clients.md.
+ * `npm run test:clients`: runs the test files of this folder, then each client library, and the clients that are generated from the API
+ * description, against a service. Installs them first (`npm ci` in this folder). `--write` writes the table to docs/use/clients.md.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { requireNode24 } from '../../src/boot/require-node.js';
 
@@ -18,6 +18,12 @@ const TIMEOUT_MS = 60_000;
 if (!existsSync(new URL('node_modules', import.meta.url))) {
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: 'inherit' });
 }
+const runInRoot = (...args) =>
+  spawnSync(process.execPath, args, { cwd: new URL('../..', import.meta.url), stdio: 'inherit' }).status === 0;
+// The type check of the package leaves these files out, because their imports are installed here only.
+const areTypesRight = runInRoot('node_modules/typescript/bin/tsc', '-p', 'test/client-matrix');
+const haveTestsPassed = runInRoot('test/run.js', ...globSync(`${FOLDER}*.test.ts`));
+
 const { prepare } = await import('../prepare.ts');
 const prepared = await prepare();
 Object.assign(process.env, prepared.environment);
@@ -53,7 +59,7 @@ const failures = rows.flatMap(({ name, results }) =>
 );
 for (const failure of failures) console.error(`\n${failure}`);
 // Some libraries keep timers and sockets open.
-process.exit(failures.length === 0 ? 0 : 1);
+process.exit(failures.length === 0 && areTypesRight && haveTestsPassed ? 0 : 1);
 
 async function tryClient(client) {
   const results = [];

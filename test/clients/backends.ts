@@ -123,6 +123,35 @@ export function callThenReport(args: object): Handler {
   };
 }
 
+/** Arguments of the calls of `callAllThenReport`. */
+export const CITIES = ['Oslo', 'Rome', 'Bern'];
+
+/** A model that calls the tool for every city at once, and then reports the results that it was given. */
+export const callAllThenReport: Handler = ({ body }, response) => {
+  const { messages, stream } = body as unknown as ChatBody;
+  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+  const head = { id: 'x', created: 1, model: 'scripted' };
+  const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+  const calls = CITIES.map((city, index) => ({
+    index,
+    id: `call_${city}`,
+    type: 'function',
+    function: { name: 'thermometer', arguments: JSON.stringify({ city }) },
+  }));
+  const isReport = results.length > 0;
+  const content = isReport ? `Read: ${results.join(', ')}.` : null;
+  const message = isReport ? { role: 'assistant', content } : { role: 'assistant', content, tool_calls: calls };
+  const finish_reason = isReport ? 'stop' : 'tool_calls';
+  if (!stream) return sendJson(response, 200, { ...head, choices: [{ index: 0, message, finish_reason }], usage });
+  sendEvents(response, [
+    { ...head, choices: [{ index: 0, delta: message, finish_reason: null }] },
+    { ...head, choices: [{ index: 0, delta: {}, finish_reason }] },
+    { ...head, choices: [], usage },
+    '[DONE]',
+  ]);
+  response.end();
+};
+
 const argumentPieces = (text: string) =>
   (text.match(/.{1,4}/gsu) ?? []).map((piece) => ({ tool_calls: [{ index: 0, function: { arguments: piece } }] }));
 
@@ -144,3 +173,9 @@ export const answers: Handler = ({ body }, response) => {
 /** Starts a stream with one text delta and leaves it open. */
 export const startAndStall: Handler = (_request, response) =>
   sendEvents(response, [{ ...HEAD, choices: [{ index: 0, delta: { role: 'assistant', content: 'Once' } }] }]);
+
+/** Whether the first two texts, which are similar, are closer than the first and the third. Vectors have length 1. */
+export function assertMeaningful([first, second, third]: readonly (readonly number[])[]): void {
+  const similarity = (other: readonly number[] = []) => other.reduce((sum, value, i) => sum + value * first![i]!, 0);
+  assert.ok(similarity(second) > similarity(third) + 0.1, `${similarity(second)} and ${similarity(third)}`);
+}

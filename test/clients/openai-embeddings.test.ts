@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { OpenAIEmbeddings } from '@langchain/openai';
-import { cosineSimilarity, embed, embedMany } from 'ai';
 import OpenAI from 'openai';
 import { type Handler, sendJson, startServer } from '../fixtures/upstream-server.ts';
 import { startService } from '../spawned-service.ts';
-import { useBackends } from './backends.ts';
+import { assertMeaningful, useBackends } from './backends.ts';
 
 const MODEL = 'embed-large-en-v1.5';
 const TEXTS = ['How do I change my password?', 'Resetting your password', 'Volcanoes and how they erupt'];
 
 const backends = useBackends();
-
-/** Whether the first two texts, which are similar, are closer than the first and the third. */
-function assertMeaningful([first, second, third]: readonly (readonly number[])[]): void {
-  const near = cosineSimilarity([...first!], [...second!]);
-  const far = cosineSimilarity([...first!], [...third!]);
-  assert.ok(near > far + 0.1, `${near} and ${far}`);
-}
 
 describe('openai: embeddings', () => {
   it("are 1,024 floats per text, equal in base64 (the client's default) and float", async () => {
@@ -60,29 +50,6 @@ describe('openai: embeddings', () => {
     await refused({ input: [[1, 2, 3]] }, 'invalid_value', 'input');
     await refused({ dimensions: 256 }, 'invalid_value', 'dimensions');
     await refused({ model: 'text-embedding-3-small' }, 'model_not_found', 'model');
-  });
-});
-
-describe('other clients: embeddings', () => {
-  it('work with the Vercel AI SDK, for one text and many', async () => {
-    const provider = createOpenAICompatible({ name: 'quire', baseURL: backends.baseURL, apiKey: backends.service.key });
-    const model = provider.embeddingModel(MODEL);
-    const one = await embed({ model, value: TEXTS[0]! });
-    const many = await embedMany({ model, values: TEXTS });
-    assert.deepEqual(many.embeddings[0], one.embedding);
-    assert.ok(one.usage.tokens > 0);
-    assertMeaningful(many.embeddings);
-  });
-
-  it('work with LangChain, for documents and a query', async () => {
-    const client = new OpenAIEmbeddings({
-      model: MODEL,
-      apiKey: backends.service.key,
-      configuration: { baseURL: backends.baseURL },
-    });
-    const documents = await client.embedDocuments(TEXTS);
-    assert.deepEqual(await client.embedQuery(TEXTS[0]!), documents[0]);
-    assertMeaningful(documents);
   });
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ChatOpenAI, type ChatOpenAIFields, OpenAI } from '@langchain/openai';
 import { z } from 'zod';
-import { CHAT_BACKENDS, callThenReport, MODELS, useBackends } from './backends.ts';
+import { CHAT_BACKENDS, callThenReport, MODELS, useBackends } from '../clients/backends.ts';
 
 const backends = useBackends();
 const prompt = 'How warm is it in Oslo?';

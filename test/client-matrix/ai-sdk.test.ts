@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateObject, generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { CHAT_BACKENDS, callThenReport, MODELS, useBackends } from './backends.ts';
+import { CHAT_BACKENDS, callThenReport, MODELS, useBackends } from '../clients/backends.ts';
 
 // The SDK warns about settings that some providers lack.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });

@@ -1,0 +1,67 @@
+/** The built-in `file_search` of other SDKs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createOpenAI } from '@ai-sdk/openai';
+import { Agent, fileSearchTool, OpenAIResponsesModel, run, setTracingDisabled } from '@openai/agents';
+import { generateText, isStepCount, streamText } from 'ai';
+import OpenAI from 'openai';
+import { bundledEmbedder, embeddedBy } from '../embedder.ts';
+import { useApi } from '../harness.ts';
+import { MemorySource, makeSource } from '../ingestion.ts';
+import { calls, playTurns, says } from '../response-turns.ts';
+
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+setTracingDisabled(true);
+
+const embedder = bundledEmbedder();
+after(() => embedder.close());
+const api = useApi(embeddedBy(embedder));
+// The metadata field `words` of each document is the number of its words.
+const LIBRARY = 'The library in Ashford opens at nine.';
+const POOL = 'The pool in Ashford is heated to 27 degrees and opens at seven.';
+
+describe('file_search', () => {
+  let base: string;
+  before(async () => {
+    base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Town' } })).json.id;
+    const source = new MemorySource();
+    for (const [key, text] of Object.entries({ library: LIBRARY, pool: POOL })) source.items.set(key, text);
+    const { queueJob, run: ingest } = await makeSource(api, base, source);
+    await ingest(await queueJob());
+  });
+  const openai = () => ({ apiKey: api.key, baseURL: `${api.url}/v1` });
+  const play = () => playTurns(api.engine, calls(['file_search', { query: 'When does Ashford open?' }]), says(LIBRARY));
+
+  it('the built-in tool of the AI SDK, streamed and not', async () => {
+    play();
+    const provider = createOpenAI(openai());
+    const tools = {
+      file_search: provider.tools.fileSearch({
+        vectorStoreIds: [base],
+        maxNumResults: 3,
+        ranking: { ranker: 'auto', scoreThreshold: 0.01 },
+        filters: { type: 'gt', key: 'words', value: 1 },
+      }),
+    };
+    const params = { model: provider.responses('general-8b'), prompt: 'When?', tools, stopWhen: isStepCount(3) };
+    const whole = await generateText(params);
+    assert.equal(whole.text, LIBRARY);
+    const { output } = whole.steps[0]!.toolResults[0]!;
+    assert.deepEqual((output as { queries: string[] }).queries, ['When does Ashford open?']);
+    play();
+    const streamed = streamText({ ...params, onError: ({ error }) => assert.fail(`${error}`) });
+    assert.equal(await streamed.text, LIBRARY);
+  });
+
+  it('the built-in tool of the Agents SDK, streamed and not', async () => {
+    play();
+    const model = new OpenAIResponsesModel(new OpenAI(openai()), 'general-8b');
+    const tools = [fileSearchTool(base, { maxNumResults: 3, includeSearchResults: true })];
+    const agent = new Agent({ name: 'Guide', instructions: 'Answer.', model, tools });
+    assert.equal((await run(agent, 'When?')).finalOutput, LIBRARY);
+    play();
+    const streamed = await run(agent, 'When?', { stream: true });
+    await streamed.completed;
+    assert.equal(streamed.finalOutput, LIBRARY);
+  });
+});
