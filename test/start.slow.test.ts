@@ -283,9 +283,9 @@ describe('quire', () => {
 
     it('exits with instructions when none is installed', async () => {
       const copy = join(folder, 'src');
-      mkdirSync(copy);
+      mkdirSync(join(copy, 'boot'), { recursive: true });
       writeFileSync(join(copy, 'package.json'), '{"type": "module"}');
-      const files = ['start.js', 'require-node.js', 'pinned-node.js'];
+      const files = ['start.js', 'boot/require-node.js', 'boot/pinned-node.js'];
       for (const name of files) copyFileSync(join(START, '..', name), join(copy, name));
       const { code, stderr } = await run(process.execPath, join(copy, 'start.js'), 'serve');
       assert.match(stderr, /Quire needs Node 24 or later, and this is Node 20\.1\.0/);
@@ -293,8 +293,8 @@ describe('quire', () => {
       assert.equal(code, 1);
       // Must not fail earlier: an old Node must not reach imports that it lacks.
       const imports = (name: string) => readFileSync(join(copy, name), 'utf8').match(/^import .* from '.*';$/gm) ?? [];
-      assert.deepEqual(imports('start.js'), ["import { isNodeTooOld, requireNode24 } from './require-node.js';"]);
-      assert.deepEqual(imports('require-node.js'), []);
+      assert.deepEqual(imports('start.js'), ["import { isNodeTooOld, requireNode24 } from './boot/require-node.js';"]);
+      assert.deepEqual(imports('boot/require-node.js'), []);
     });
   });
 });
