@@ -28,7 +28,7 @@ describe('a changed limit', () => {
     t.after(() => started.credits.stop());
     return started;
   };
-  /** A process that is not notified. It is known once it renews its leases. */
+  /** A process that receives no notifications. Other processes see it after it has renewed its leases. */
   const startDeaf = (t: Pick<TestContext, 'after'>) => {
     const deaf = new TestProcess(db);
     t.after(() => deaf.credits.stop());

@@ -5,7 +5,7 @@ type Json = Record<string, unknown>;
 /** Keywords whose values are data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const']);
 
-/** The schema with its type: generators of clients read an enum without one as any value. */
+/** Adds the type to the schema of an enum. Client generators accept any value for an enum without a type. */
 function withType(schema: Json): Json {
   const { enum: values } = schema;
   const isUntyped = Array.isArray(values) && !('type' in schema);

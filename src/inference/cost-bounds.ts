@@ -6,7 +6,7 @@ import { unknownTemplateTokens } from '../engines/template-tokens.ts';
 import type { Call } from '../lib/caller.ts';
 import type { CostBounds } from '../lib/reservation.ts';
 
-/** What a template adds to a document. */
+/** Tokens that the template adds to each document. */
 const DOCUMENT_TOKENS = 16;
 /** Special tokens that tokenizers add to a text. */
 const SPECIAL_TOKENS = 8;

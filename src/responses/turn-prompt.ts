@@ -7,7 +7,7 @@ import type { OutputItem } from './item-schema.ts';
 import type { PreparedResponse } from './prepare-response.ts';
 import type { TurnPlan } from './turn-loop.ts';
 
-/** What the prompts of a response are made from. */
+/** The prepared response from which the prompts of its turns are built. */
 export type PromptSource = Omit<PreparedResponse, 'input'>;
 
 /** The prompt of a model call after the items of `output`. */

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface HangingServer {
   /** As that of the server, with another port. */
   baseUrl: string;
-  /** What is sent while it hangs passes afterwards. */
+  /** Requests that arrive while the server hangs are forwarded afterwards. */
   setHanging(isHanging: boolean): void;
   isHanging(): boolean;
   close(): Promise<void>;

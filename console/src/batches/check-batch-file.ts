@@ -24,7 +24,7 @@ export type DefectCode =
   | 'too_many_requests_in_batch'
   | 'line_too_large';
 
-/** What is wrong with a line of a batch file. */
+/** A defect of one line of a batch file. */
 export interface LineDefect {
   /** From 1. */
   line: number;

@@ -104,7 +104,7 @@ export function numberCitations(citations: readonly Citation[]): Map<string, num
   return numbers;
 }
 
-/** What a citation points at: equal for citations of one passage. */
+/** Key of the cited passage. Citations of the same passage have the same key. */
 export const citationKey = ({ chunkId, url, title }: Citation): string => chunkId ?? url ?? title;
 
 /** A button that opens the passage of a citation, or a link to its page. */

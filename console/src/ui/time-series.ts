@@ -4,7 +4,7 @@ export interface Series {
   values: (number | null)[];
 }
 
-/** What a chart over time shows. */
+/** Data of a time chart. */
 export interface TimeChartData {
   label: string;
   /** Unix seconds, in order. */

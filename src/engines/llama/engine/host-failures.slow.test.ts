@@ -8,40 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import { chatRequest, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { TINY_END, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { isRunning, until } from '../../../../test/spawned-service.ts';
+import { engineOn, withEngine } from '../../../../test/tiny-engine.ts';
 import { ApiError } from '../../../errors.ts';
-import { createLogger } from '../../../lib/logger.ts';
 import type { GenerationRequest } from '../../engine.ts';
-import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-host-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const never = new AbortController().signal;
 const tiny = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 1024 });
-
-function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): LocalEngine {
-  const logger = createLogger('silent');
-  return createLocalEngine({
-    file,
-    name: 'tiny',
-    kind: 'local',
-    contextTokens: null,
-    slots: 4,
-    threads: 1,
-    logger,
-    ...changes,
-  });
-}
-
-/** Starts an engine for the tests of one `describe`. */
-function withEngine(make: () => LocalEngine): () => LocalEngine {
-  let engine: LocalEngine | undefined;
-  before(async () => {
-    engine = make();
-    await engine.check(never);
-  });
-  after(() => engine?.close());
-  return () => engine as LocalEngine;
-}
 
 const sampling = (changes: Partial<GenerationRequest['sampling']>): GenerationRequest['sampling'] => ({
   ...textRequest('').sampling,

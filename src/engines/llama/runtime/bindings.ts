@@ -211,7 +211,7 @@ export class TokenSampler {
 
   async #draw(index: number): Promise<Sampled> {
     const { temperature, bias, grammar } = this.#config;
-    // The logits of a greedy sampler are those that the token is chosen from.
+    // A greedy sampler chooses the token with the largest of these logits.
     if (this.#observer !== null && temperature === 0) return this.#score(index, null, this.#sampler);
     // Before the sampler advances the state.
     const before = this.#observer === null ? null : (grammar?.copy() ?? null);
