@@ -1,7 +1,7 @@
 import { FailedStatement } from '../db/failed-statement.ts';
 import type { Deps } from '../deps.ts';
 import { type RetryPolicy, retry } from '../lib/retry.ts';
-import type { ReservedUsage } from '../lib/usage-record.ts';
+import { releaseCredits } from '../lib/usage-record.ts';
 import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
 
@@ -94,11 +94,6 @@ export class ResultWriter {
       throw error;
     }
   }
-}
-
-/** Gives back the credits of calls that are not billed. */
-export function releaseCredits(usage: readonly ReservedUsage[]): void {
-  for (const { reservation } of usage) reservation?.settle(0);
 }
 
 /** Records the usage that an ended process left in the outbox of a batch. Usage that the ledger has is not recorded again. */

@@ -5,14 +5,13 @@ import { knownError } from '../http/known-error.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
-import type { ReservedUsage } from '../lib/usage-record.ts';
+import { type ReservedUsage, releaseCredits } from '../lib/usage-record.ts';
 import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
 import type { LinePermits } from './line-permits.ts';
 import type { LineReader } from './line-reader.ts';
 import { lineRetryDelay } from './line-retry.ts';
 import type { LineResult, PendingLine } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
-import { releaseCredits } from './result-writer.ts';
 import type { BatchRow } from './store.ts';
 
 /** What all lines of a running batch share. */

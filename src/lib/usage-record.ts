@@ -46,3 +46,8 @@ export interface ReservedUsage {
   record: UsageRecord;
   reservation: Reservation | null;
 }
+
+/** Gives back the credits of calls that are not billed. */
+export function releaseCredits(usage: readonly ReservedUsage[]): void {
+  for (const { reservation } of usage) reservation?.settle(0);
+}
