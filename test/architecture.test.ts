@@ -12,6 +12,7 @@ import { findUndescribed } from './architecture/routes.ts';
 import { RULES } from './architecture/rules.ts';
 import { describeViolation } from './architecture/source.ts';
 import { layoutFolders, ROOT, readTree, sourceFolders } from './architecture/tree.ts';
+import { findUnusedMessages } from './architecture/unused-messages.ts';
 
 const sources = readTree();
 const read = (path: string): string => (existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : '');
@@ -41,6 +42,10 @@ describe('exported names', () => {
     const described = duplicates.map(({ name, paths }) => `${name}: ${paths.join(', ')}`);
     assert.deepEqual(described, [], `\n${described.join('\n')}`);
   });
+});
+
+describe('texts of the console', () => {
+  it('are shown by a page or part each', () => assert.deepEqual(findUnusedMessages(sources), []));
 });
 
 describe('what is generated', () => {

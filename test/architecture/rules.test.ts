@@ -12,6 +12,7 @@ import { checkRoutes, findUndescribed } from './routes.ts';
 import { type Checker, describeViolation, parseSource } from './source.ts';
 import { layoutFolders, sourceFolders } from './tree.ts';
 import { checkAny, checkNonNull } from './types.ts';
+import { findUnusedMessages } from './unused-messages.ts';
 
 /** Returns the violations of a file, each as `line rule`. */
 function found(check: Checker, path: string, text: string): string[] {
@@ -331,6 +332,30 @@ describe('checkDocstrings', () => {
     ];
     for (const text of texts) assert.deepEqual(found(checkDocstrings, 'src/lib/a.ts', text), []);
     assert.deepEqual(found(checkDocstrings, 'test/a.ts', 'export function f() {}'), []);
+  });
+});
+
+describe('findUnusedMessages', () => {
+  const text =
+    "export const useKeyMessages = defineMessages({\n  title: ['a', 'b'],\n  states: {\n    on: ['c', 'd'],\n  },\n});\n";
+  const find = (path: string, code: string) =>
+    findUnusedMessages([parseSource('console/src/keys/messages.ts', text), parseSource(path, code)]);
+  const fill = "import { useKeyMessages } from './messages.ts';\nconst keys = useKeyMessages();\n";
+
+  it('finds texts that no file shows, and none of a group that is shown', () => {
+    const path = 'console/src/keys/messages.ts';
+    assert.deepEqual(find('console/src/keys/a.ts', fill), [
+      `${path} useKeyMessages.title`,
+      `${path} useKeyMessages.states`,
+    ]);
+    assert.deepEqual(find('console/src/keys/a.ts', `${fill}keys.title;`), [`${path} useKeyMessages.states`]);
+    assert.deepEqual(find('console/src/keys/a.ts', `${fill}keys.title; keys.states[name];`), []);
+  });
+
+  it('accepts a name beside an indexed variable, and reads only files that import the texts', () => {
+    assert.deepEqual(find('console/src/keys/a.ts', `${fill}for (const each of ['title', 'states']) keys[each];`), []);
+    assert.equal(find('console/src/usage/a.ts', `${fill}keys.title; keys.states;`).length, 2);
+    assert.equal(find('console/src/usage/a.ts', `${fill}keys.title; keys.states;`.replace("'.", "'../keys")).length, 0);
   });
 });
 

@@ -43,9 +43,27 @@ export function LanguageProvider({ children }: { children: ReactNode }) {
 /** The language and how to change it. */
 export const useLanguage = (): LanguageState => useContext(LanguageContext);
 
-/** Declares the texts of a topic in every language, with the same keys. Returns the hook that reads those of the shown language. */
-export function defineMessages<Texts extends object>(texts: Record<'en', Texts> & Record<Language, NoInfer<Texts>>) {
-  return (): Texts => texts[useLanguage().language];
+/** A text in every language, in the order of `LANGUAGES`. */
+type Translations = readonly [en: string, de: string];
+/** Texts by name, in groups where they belong together. */
+interface TextTree {
+  [name: string]: Translations | TextTree;
+}
+type InOneLanguage<Texts> = {
+  [Name in keyof Texts]: Texts[Name] extends Translations ? string : InOneLanguage<Texts[Name]>;
+};
+
+function selectLanguage(texts: TextTree, index: number): object {
+  const select = (text: Translations | TextTree) =>
+    Array.isArray(text) ? text[index] : selectLanguage(text as TextTree, index);
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, select(text)]));
+}
+
+/** Declares the texts of a topic in every language. Returns the hook that reads those of the shown language. */
+export function defineMessages<const Texts extends TextTree>(texts: Texts) {
+  const selected = Object.keys(LANGUAGES).map((tag, index) => [tag, selectLanguage(texts, index)]);
+  const byLanguage: Record<Language, InOneLanguage<Texts>> = Object.fromEntries(selected);
+  return () => byLanguage[useLanguage().language];
 }
 
 /** Replaces `{name}` in a text. */
