@@ -1,8 +1,10 @@
 import type { Static, TSchema } from 'typebox';
 import { collectChat } from '../chat/collect-chat.ts';
+import { parseChatCall } from '../chat/parse-call.ts';
 import { ChatRequest } from '../chat/schema.ts';
 import { type ChatDeps, startChat } from '../chat/start-chat.ts';
 import { collectCompletion } from '../completions/collect-completion.ts';
+import { parseCompletionCall } from '../completions/parse-call.ts';
 import { CompletionRequest } from '../completions/schema.ts';
 import { type CompletionDeps, startCompletion } from '../completions/start-completion.ts';
 import { type EmbeddingDeps, embedTexts, rejectTokenIds } from '../embeddings/embed-texts.ts';
@@ -44,8 +46,8 @@ export const ENDPOINTS: Readonly<Record<BatchEndpointPath, BatchEndpoint>> = {
   '/v1/chat/completions': {
     kind: 'chat',
     complete: async (deps, call, body, signal) => {
-      const run = await startChat(deps, call, parseBody(ChatRequest, body), signal);
-      return JSON.stringify(await collectChat(run));
+      const chat = parseChatCall(deps, call, parseBody(ChatRequest, body));
+      return JSON.stringify(await collectChat(await startChat(deps, chat, signal)));
     },
     promptText: ({ model, tools, messages }) => JSON.stringify([model, tools, messages]),
     responseBytes: () => COMPLETION_BYTES,
@@ -53,8 +55,8 @@ export const ENDPOINTS: Readonly<Record<BatchEndpointPath, BatchEndpoint>> = {
   '/v1/completions': {
     kind: 'completion',
     complete: async (deps, call, body, signal) => {
-      const request = parseBody(CompletionRequest, body);
-      return JSON.stringify(await collectCompletion(await startCompletion(deps, call, request, signal), request));
+      const completion = parseCompletionCall(deps, call, parseBody(CompletionRequest, body));
+      return JSON.stringify(await collectCompletion(await startCompletion(deps, completion, signal)));
     },
     promptText: ({ model, prompt }) => JSON.stringify([model, prompt]),
     responseBytes: () => COMPLETION_BYTES,

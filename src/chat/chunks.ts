@@ -1,6 +1,6 @@
 import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
-import { viewUsage } from '../inference/usage-view.ts';
+import { viewUsage } from '../inference/view-generation.ts';
 import type { ChatCompletionChunk } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
 import { annotate, viewContext } from './view-context.ts';
@@ -9,20 +9,16 @@ type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
  * Converts generation events to stream chunks. The first chunk of a choice has the role, the last one an empty delta and the finish
- * reason. `includeUsage` adds a last chunk with the usage and no choices; `usage` of the others is then null. With knowledge bases, the chunk before the finish reason
- * has the annotations and the context.
+ * reason. A call that includes usage ends with a chunk that has the usage and no choices; `usage` of the other chunks is then null. With
+ * knowledge bases, the chunk before the finish reason has the annotations and the context.
  */
-export async function* toChunks(
-  run: ChatRun,
-  includeUsage: boolean,
-): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+export async function* toChunks(run: ChatRun): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const { includesUsage } = run.chat;
   const head = {
     id: run.id,
     object: 'chat.completion.chunk' as const,
-    created: run.created,
-    model: run.model,
-    system_fingerprint: run.fingerprint,
-    ...(includeUsage && { usage: null }),
+    ...run.head,
+    ...(includesUsage && { usage: null }),
   };
   const { generation, context } = await run.started;
   const startedChoices = new Set<number>();
@@ -32,7 +28,7 @@ export async function* toChunks(
   for await (const event of generation.events) {
     if (event.type === 'prompt-end') continue;
     if (event.type === 'usage') {
-      if (includeUsage) yield { ...head, choices: [], usage: viewUsage(event.usage) };
+      if (includesUsage) yield { ...head, choices: [], usage: viewUsage(event.usage) };
       continue;
     }
     if (!startedChoices.has(event.choice)) {

@@ -1,6 +1,6 @@
 import { collect } from '../inference/collect.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
-import { viewUsage } from '../inference/usage-view.ts';
+import { viewUsage } from '../inference/view-generation.ts';
 import { viewLogprobs } from './chunks.ts';
 import type { ChatCompletion } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
@@ -9,13 +9,11 @@ import { annotate, viewContext } from './view-context.ts';
 /** Collects a started chat completion into the non-streamed response. Equals the concatenation of its stream. */
 export async function collectChat(run: ChatRun): Promise<ChatCompletion> {
   const { generation, context } = await run.started;
-  const { choices, usage } = await collect(generation.events, run.choiceCount);
+  const { choices, usage } = await collect(generation.events, run.chat.input.choices);
   return {
     id: run.id,
     object: 'chat.completion',
-    created: run.created,
-    model: run.model,
-    system_fingerprint: run.fingerprint,
+    ...run.head,
     choices: choices.map(({ text, reasoning, toolCalls, logprobs, reason }, index) => ({
       index,
       message: {

@@ -2,10 +2,10 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents, waitForHead } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
-import { noticeHeaders } from '../inference/moderation-notice.ts';
-import { cacheStatus } from '../inference/usage-view.ts';
+import { generationHeaders } from '../inference/view-generation.ts';
 import { toChunks } from './chunks.ts';
 import { collectChat } from './collect-chat.ts';
+import { parseChatCall } from './parse-call.ts';
 import { ChatCompletion, ChatCompletionChunk, ChatRequest } from './schema.ts';
 import { type ChatDeps, startChat } from './start-chat.ts';
 
@@ -25,15 +25,16 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
       config: { scope: 'inference' },
     },
     async (request, reply) => {
-      const run = await startChat(deps, toCall(request), request.body, disconnectSignal(reply));
-      if (request.body.stream) {
+      const chat = parseChatCall(deps, toCall(request), request.body);
+      const run = await startChat(deps, chat, disconnectSignal(reply));
+      if (chat.input.incremental) {
         const { cachedTokens = null } = (await waitForHead(run.started))?.generation ?? {};
-        reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
-        return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
+        reply.headers(generationHeaders(cachedTokens, run.notices()));
+        return sendEvents(reply, toChunks(run));
       }
       const completion = await collectChat(run);
       const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
+      reply.headers(generationHeaders(cachedTokens, run.notices()));
       return completion;
     },
   );

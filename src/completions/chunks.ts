@@ -1,29 +1,28 @@
 import type { GenerationUsage } from '../engines/engine.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
-import { viewUsage } from '../inference/usage-view.ts';
+import { viewUsage } from '../inference/view-generation.ts';
 import { addUsage, finishReason } from './collect-completion.ts';
 import { legacyLogprobs, promptLogprobs } from './legacy-logprobs.ts';
-import type { CompletionChunk, CompletionRequest } from './schema.ts';
+import type { CompletionCall } from './parse-call.ts';
+import type { CompletionChunk } from './schema.ts';
 import type { CompletionRun, PromptEvent } from './start-completion.ts';
 
 type Choice = CompletionChunk['choices'][number];
 
-/** Converts events to stream chunks. `stream_options.include_usage` adds a last chunk with the usage and no choices; `usage` of the others is null. */
-export async function* toCompletionChunks(
-  run: CompletionRun,
-  request: CompletionRequest,
-): AsyncGenerator<CompletionChunk, void, undefined> {
-  const includesUsage = request.stream_options?.include_usage === true;
+/**
+ * Converts events to stream chunks. A call that includes usage ends with a chunk that has the usage and no choices; `usage` of the other
+ * chunks is then null.
+ */
+export async function* toCompletionChunks(run: CompletionRun): AsyncGenerator<CompletionChunk, void, undefined> {
+  const { includesUsage } = run.completion;
   const head = {
     id: run.id,
     object: 'text_completion' as const,
-    created: run.created,
-    model: run.model,
-    system_fingerprint: run.fingerprint,
+    ...run.head,
     ...(includesUsage && { usage: null }),
   };
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-  const toChoices = createChoiceConverter(run, request);
+  const toChoices = createChoiceConverter(run.completion);
   await run.started;
   // On the first frame only.
   let moderation = viewNotices(run.notices());
@@ -38,21 +37,25 @@ export async function* toCompletionChunks(
 }
 
 /** Creates a stateful converter, which tracks the text length of each choice and echoes its prompt once. */
-function createChoiceConverter(run: CompletionRun, request: CompletionRequest): (from: PromptEvent) => Choice[] {
+function createChoiceConverter({
+  inputs,
+  echoesPrompt,
+  choicesPerPrompt,
+}: CompletionCall): (from: PromptEvent) => Choice[] {
   const lengths = new Map<number, number>();
   const logprobsByPrompt = new Map<number, ReturnType<typeof promptLogprobs>>();
   return ({ prompt, event }) => {
-    const echo = request.echo ? (run.prompts[prompt] ?? '') : '';
+    const echo = echoesPrompt ? (inputs[prompt]?.prompt.text ?? '') : '';
     if (event.type === 'prompt-logprobs') {
       logprobsByPrompt.set(prompt, promptLogprobs(event.tokens, echo));
       return [];
     }
     if (event.type === 'prompt-end' || event.type === 'usage' || event.type === 'tool-call-delta') return [];
-    const index = prompt * run.choicesPerPrompt + event.choice;
+    const index = prompt * choicesPerPrompt + event.choice;
     const echoChoices: Choice[] = [];
     if (!lengths.has(index)) {
       lengths.set(index, echo.length);
-      if (request.echo)
+      if (echoesPrompt)
         echoChoices.push({ text: echo, index, logprobs: logprobsByPrompt.get(prompt) ?? null, finish_reason: null });
     }
     if (event.type === 'choice-end') {

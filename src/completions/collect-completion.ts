@@ -1,26 +1,25 @@
 import type { GenerationEvent, GenerationUsage, PromptToken } from '../engines/engine.ts';
 import { type Collected, type CollectedChoice, collect } from '../inference/collect.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
-import { viewUsage } from '../inference/usage-view.ts';
+import { viewUsage } from '../inference/view-generation.ts';
 import { joinLogprobs, legacyLogprobs, meanLogprob, promptLogprobs } from './legacy-logprobs.ts';
-import type { Completion, CompletionRequest } from './schema.ts';
+import type { Completion } from './schema.ts';
 import type { CompletionRun } from './start-completion.ts';
 
 /** Collects a started text completion into the non-streamed response. Equals the concatenation of its stream. */
-export async function collectCompletion(run: CompletionRun, request: CompletionRequest): Promise<Completion> {
+export async function collectCompletion(run: CompletionRun): Promise<Completion> {
+  const { inputs, choicesPerPrompt, echoesPrompt, showsLogprobs } = run.completion;
   const prompts = await collectPrompts(run);
   return {
     id: run.id,
     object: 'text_completion',
-    created: run.created,
-    model: run.model,
-    system_fingerprint: run.fingerprint,
+    ...run.head,
     choices: prompts.flatMap(({ collected, promptTokens }, prompt) => {
-      const echo = request.echo ? (run.prompts[prompt] ?? '') : '';
-      return bestChoices(collected.choices, run.choicesPerPrompt).map((choice, position) => ({
+      const echo = echoesPrompt ? (inputs[prompt]?.prompt.text ?? '') : '';
+      return bestChoices(collected.choices, choicesPerPrompt).map((choice, position) => ({
         text: echo + choice.text,
-        index: prompt * run.choicesPerPrompt + position,
-        logprobs: typeof request.logprobs === 'number' ? choiceLogprobs(choice, echo, promptTokens) : null,
+        index: prompt * choicesPerPrompt + position,
+        logprobs: showsLogprobs ? choiceLogprobs(choice, echo, promptTokens) : null,
         finish_reason: finishReason(choice.reason),
       }));
     }),
@@ -42,7 +41,7 @@ interface CollectedPrompt {
 
 /** Splits the merged events by prompt and collects each prompt. */
 async function collectPrompts(run: CompletionRun): Promise<CollectedPrompt[]> {
-  const prompts = run.prompts.map(() => ({
+  const prompts = run.completion.inputs.map(() => ({
     events: [] as GenerationEvent[],
     promptTokens: [] as readonly PromptToken[],
   }));
@@ -56,7 +55,7 @@ async function collectPrompts(run: CompletionRun): Promise<CollectedPrompt[]> {
   return Promise.all(
     prompts.map(async ({ events, promptTokens }) => ({
       promptTokens,
-      collected: await collect(toGenerator(events), run.candidates),
+      collected: await collect(toGenerator(events), run.completion.inputs[0].choices),
     })),
   );
 }

@@ -2,10 +2,10 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents, waitForHead } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
-import { noticeHeaders } from '../inference/moderation-notice.ts';
-import { cacheStatus } from '../inference/usage-view.ts';
+import { generationHeaders } from '../inference/view-generation.ts';
 import { toCompletionChunks } from './chunks.ts';
 import { collectCompletion } from './collect-completion.ts';
+import { parseCompletionCall } from './parse-call.ts';
 import { Completion, CompletionChunk, CompletionRequest } from './schema.ts';
 import { type CompletionDeps, startCompletion } from './start-completion.ts';
 
@@ -25,16 +25,17 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
       config: { scope: 'inference' },
     },
     async (request, reply) => {
-      const run = await startCompletion(deps, toCall(request), request.body, disconnectSignal(reply));
-      if (request.body.stream) {
+      const completion = parseCompletionCall(deps, toCall(request), request.body);
+      const run = await startCompletion(deps, completion, disconnectSignal(reply));
+      if (completion.inputs[0].incremental) {
         const { cachedTokens = null } = (await waitForHead(run.started)) ?? {};
-        reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
-        return sendEvents(reply, toCompletionChunks(run, request.body));
+        reply.headers(generationHeaders(cachedTokens, run.notices()));
+        return sendEvents(reply, toCompletionChunks(run));
       }
-      const completion = await collectCompletion(run, request.body);
-      const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
-      return completion;
+      const collected = await collectCompletion(run);
+      const { cached_tokens: cachedTokens } = collected.usage.prompt_tokens_details;
+      reply.headers(generationHeaders(cachedTokens, run.notices()));
+      return collected;
     },
   );
 }

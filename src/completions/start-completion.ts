@@ -1,18 +1,14 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationEvent, PromptToken } from '../engines/engine.ts';
-import { modelBackend } from '../engines/registry.ts';
-import { invalidValue, missingField } from '../errors.ts';
-import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import type { Notices } from '../inference/moderation-notice.ts';
-import { samplingParameters, stopSequences, upstreamParameters } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
-import type { Call } from '../lib/caller.ts';
+import { type CompletionHead, newHead } from '../inference/view-generation.ts';
 import { newId } from '../lib/ids.ts';
 import { merge } from '../lib/merge.ts';
 import { settleAll } from '../lib/settle-all.ts';
-import type { CompletionRequest } from './schema.ts';
+import type { CompletionCall } from './parse-call.ts';
 
 /** Dependencies of a text completion. */
 export type CompletionDeps = Pick<
@@ -22,7 +18,6 @@ export type CompletionDeps = Pick<
 
 /** Maximum number of prompts of one request that run concurrently, so that one request cannot fill the queue of an engine. */
 const MAX_CONCURRENT_PROMPTS = 8;
-const DEFAULT_MAX_TOKENS = 16;
 
 /** An event of one of the request's prompts. */
 export interface PromptEvent {
@@ -39,17 +34,10 @@ export interface PromptLogprobsEvent {
 
 /** A text completion that has been accepted. */
 export interface CompletionRun {
+  completion: CompletionCall;
   /** `cmpl-...` */
   id: string;
-  /** Unix seconds. */
-  created: number;
-  /** Model id of the request. */
-  model: string;
-  fingerprint: string;
-  prompts: readonly string[];
-  /** Completions returned per prompt (`n`), and completions generated per prompt (`best_of`). */
-  choicesPerPrompt: number;
-  candidates: number;
+  head: CompletionHead;
   /** Resolves when the first prompt has been processed. The caller must handle its rejection before it reads `events`. */
   started: Promise<Generation>;
   events: AsyncGenerator<PromptEvent, void, undefined>;
@@ -57,25 +45,18 @@ export interface CompletionRun {
   notices(): Notices;
 }
 
-/** Admits and screens the prompts, and starts the generation of the first one. The others start when `events` is read. */
+/** Screens the prompts, and starts the generation of the first one. The others start when `events` is read. */
 export async function startCompletion(
   deps: CompletionDeps,
-  call: Call,
-  request: CompletionRequest,
+  completion: CompletionCall,
   signal: AbortSignal,
 ): Promise<CompletionRun> {
-  const admission = admit(deps, call, { kind: 'completion', model: request.model });
-  rejectContradictions(request, admission);
-  const prompts = [request.prompt].flat();
-  const [firstPrompt = ''] = prompts;
-  await admission.requireCredits(deps, () =>
-    generationBounds(admission.model, generationInput(deps, request, firstPrompt)),
-  );
+  const { admission, inputs } = completion;
+  const [firstInput] = inputs;
+  await admission.requireCredits(deps, () => generationBounds(admission.model, firstInput));
   // Screens all prompts before the first generation: a blocked prompt must not end a started stream.
-  const inputs = await settleAll(
-    prompts.map((text) =>
-      screenInput(deps, admission, generationInput(deps, request, text), [text, request.suffix ?? '']),
-    ),
+  const screened = await settleAll(
+    inputs.map((input) => screenInput(deps, admission, input, [input.prompt.text, input.prompt.suffix ?? ''])),
   );
   const generations: Generation[] = [];
   const start = async (input: Screened<GenerationInput>) => {
@@ -83,24 +64,17 @@ export async function startCompletion(
     generations.push(generation);
     return generation;
   };
-  const [firstInput] = inputs;
-  if (firstInput === undefined) throw missingField('prompt');
-  const started = start(firstInput);
-  const backend = modelBackend(admission.model);
+  const started = start(screened[0] as Screened<GenerationInput>);
   return {
+    completion,
     id: newId('textCompletion'),
-    created: Math.floor(deps.now() / 1000),
-    model: request.model,
-    fingerprint: `${backend.engine}:${backend.model}`,
-    prompts,
-    choicesPerPrompt: request.n ?? 1,
-    candidates: candidatesPerPrompt(request),
+    head: newHead(deps, admission),
     started,
     events: merge(
-      inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? started : start(input))),
+      screened.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? started : start(input))),
       MAX_CONCURRENT_PROMPTS,
     ),
-    notices: () => [...inputs.map(({ notice }) => notice), ...generations.flatMap(({ notices }) => notices())],
+    notices: () => [...screened.map(({ notice }) => notice), ...generations.flatMap(({ notices }) => notices())],
   };
 }
 
@@ -111,47 +85,4 @@ async function* promptEvents(
   const { promptLogprobs, events } = await generation;
   if (promptLogprobs !== null) yield { prompt, event: { type: 'prompt-logprobs', tokens: promptLogprobs } };
   for await (const event of events) yield { prompt, event };
-}
-
-function generationInput(deps: Pick<Deps, 'config'>, request: CompletionRequest, text: string): GenerationInput {
-  const candidates = candidatesPerPrompt(request);
-  const needsRanking = candidates > (request.n ?? 1);
-  return {
-    prompt: { kind: 'text', text, suffix: request.suffix ?? null },
-    choices: candidates,
-    maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS,
-    stop: stopSequences(request),
-    sampling: samplingParameters(request),
-    format: { type: 'text' },
-    // `best_of` ranks by log probabilities.
-    logprobs: request.logprobs ?? (needsRanking ? 0 : null),
-    promptLogprobs: showsPromptLogprobs(request),
-    upstreamParameters: upstreamParameters(deps, request),
-    incremental: request.stream ?? false,
-  };
-}
-
-/** Some clients send a `best_of` of 0 for "not used". */
-const candidatesPerPrompt = ({ best_of: bestOf = 0, n = 1 }: CompletionRequest): number => (bestOf === 0 ? n : bestOf);
-
-const showsPromptLogprobs = (request: CompletionRequest): boolean =>
-  request.echo === true && typeof request.logprobs === 'number';
-
-function rejectContradictions(request: CompletionRequest, { engine }: Admission<'completion'>): void {
-  const choices = request.n ?? 1;
-  const candidates = candidatesPerPrompt(request);
-  if (candidates < choices) throw invalidValue('best_of', `must not be less than 'n', which is ${choices}`);
-  if (candidates > choices && request.stream) throw invalidValue('best_of', "cannot be more than 'n' in a stream");
-  if (showsPromptLogprobs(request) && !engine.features().promptLogprobs) {
-    throw invalidValue(
-      'logprobs',
-      `cannot be combined with 'echo': '${request.model}' does not return log probabilities of prompts`,
-    );
-  }
-  if (request.suffix && !engine.features().suffix) {
-    throw invalidValue(
-      'suffix',
-      `needs a model with fill-in-the-middle tokens, which '${request.model}' does not have`,
-    );
-  }
 }

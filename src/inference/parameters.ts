@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import type { Sampling } from '../engines/engine.ts';
+import { invalidValue } from '../errors.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Every token is compared with the stop sequences, so their length is bounded. */
@@ -54,8 +55,13 @@ export const SamplingFields = {
 
 const Fields = Type.Object(SamplingFields);
 
+type SamplingRequest = Pick<
+  Static<typeof Fields>,
+  'temperature' | 'top_p' | 'presence_penalty' | 'frequency_penalty' | 'seed' | 'logit_bias'
+>;
+
 /** Sampling parameters of a request, with defaults. */
-export function samplingParameters(request: Static<typeof Fields>): Sampling {
+export function samplingParameters(request: SamplingRequest): Sampling {
   const topP = request.top_p ?? 1;
   return {
     // Engines require a positive `topP`; 0 leaves only the most probable token, as a temperature of 0 does.
@@ -93,6 +99,14 @@ export function upstreamParameters(
 export function chatParameters(deps: Pick<Deps, 'config'>, request: object): Record<string, unknown> {
   const own = CHAT_PARAMETERS.map((name) => [name, (request as Record<string, unknown>)[name]]);
   return upstreamParameters(deps, request, Object.fromEntries(own));
+}
+
+/** Throws 400 for the first field that is not supported. `fields`: the field to use instead of each, or null. */
+export function rejectFields(request: object, fields: Readonly<Record<string, string | null>>): void {
+  for (const [field, instead] of Object.entries(fields)) {
+    if ((request as Record<string, unknown>)[field] == null) continue;
+    throw invalidValue(field, instead === null ? 'is not supported' : `is not supported; use '${instead}'`);
+  }
 }
 
 /** Settings of the chat template, which only upstream servers read. */

@@ -3,14 +3,14 @@ import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimat
 import type { Call } from '../lib/caller.ts';
 import { type CountInputTokens, type InputTokens, requireInput } from './compaction-schema.ts';
 import { newIdentity } from './create-response.ts';
-import { type ResponseDeps, readRequest } from './prepare-response.ts';
+import { parseResponseCall, type ResponseDeps } from './parse-call.ts';
 import { toRequestError } from './request-fields.ts';
 import { planTurn } from './turn-loop.ts';
 import { turnPrompt } from './turn-prompt.ts';
 
 /**
  * Counts the tokens of the first prompt that a request would have. Calls no model: nothing is screened, metered or stored. Exact for engines
- * that count prompts, otherwise an upper estimate. Throws as `readRequest` does, and errors of the engine.
+ * that count prompts, otherwise an upper estimate. Throws as `parseResponseCall` does, and errors of the engine.
  */
 export async function countInputTokens(
   deps: ResponseDeps,
@@ -18,14 +18,14 @@ export async function countInputTokens(
   body: CountInputTokens,
   signal: AbortSignal,
 ): Promise<InputTokens> {
-  const read = await readRequest(deps, call, requireInput(body), newIdentity(deps));
-  const prompt = turnPrompt(read, [], planTurn(read.rules, { turns: 0, queries: [] }));
-  const { engine } = read.admission;
+  const response = await parseResponseCall(deps, call, requireInput(body), newIdentity(deps));
+  const prompt = turnPrompt(response, [], planTurn(response.rules, { turns: 0, queries: [] }));
+  const { engine } = response.admission;
   try {
     const counted = (await engine.countTokens?.(prompt, call.caller.organizationId, signal)) ?? null;
     return { object: 'response.input_tokens', input_tokens: counted ?? estimatePromptTokens(prompt) };
   } catch (error) {
     signal.throwIfAborted();
-    throw toRequestError(knownError(error), read.functionPaths);
+    throw toRequestError(knownError(error), response.functionPaths);
   }
 }

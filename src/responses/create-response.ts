@@ -1,12 +1,8 @@
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { responseMetrics } from './metrics.ts';
-import {
-  type PreparedResponse,
-  prepareResponse,
-  type ResponseDeps,
-  type ResponseIdentity,
-} from './prepare-response.ts';
+import type { ResponseDeps, ResponseIdentity } from './parse-call.ts';
+import { type PreparedResponse, prepareResponse } from './prepare-response.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { type ResponseRun, type SaveResponse, startResponse } from './start-response.ts';
 import { insertResponse } from './store.ts';

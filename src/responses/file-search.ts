@@ -5,7 +5,8 @@ import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts'
 import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
 import type { FileSearchItem, SearchResult } from './item-schema.ts';
-import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
+import type { ResponseDeps } from './parse-call.ts';
+import type { PreparedResponse } from './prepare-response.ts';
 import { FILE_SEARCH } from './turn-loop.ts';
 
 /** Characters of a query that a small model repeats. */

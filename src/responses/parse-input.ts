@@ -1,6 +1,7 @@
-import type { ChatMessage, PromptImage } from '../engines/engine.ts';
+import type { ChatMessage } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type ImageRules, parseImage } from '../inference/image-parts.ts';
+import { joinParts, parseMessage } from '../inference/messages.ts';
 import { type IdKind, isId, newId } from '../lib/ids.ts';
 import type { ConversationItem } from './conversation.ts';
 import type { InputItem, InputPart } from './item-schema.ts';
@@ -57,7 +58,7 @@ function callsIn(item: ConversationItem): string[] {
 async function parseItem(item: InputItem, path: string, stored: StoredInput): Promise<ConversationItem[]> {
   switch (item.type ?? (item.role === undefined ? undefined : 'message')) {
     case 'message':
-      return [{ type: 'message', id: itemId(item, 'message'), message: parseMessage(item, path, stored.images) }];
+      return [{ type: 'message', id: itemId(item, 'message'), message: parseMessageItem(item, path, stored.images) }];
     case 'function_call':
       return [
         {
@@ -71,7 +72,10 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
       ];
     case 'function_call_output': {
       if (item.output === undefined) throw missingField(`${path}.output`);
-      const { content: output } = joinParts(item.output, { path: `${path}.output`, role: 'tool' }, stored.images);
+      const part = { role: 'tool', images: stored.images } as const;
+      const { content: output } = joinParts(item.output, (each, index) =>
+        readPart(each, `${path}.output.${index}`, part),
+      );
       const callId = required(item.call_id, `${path}.call_id`);
       return [{ type: 'function_call_output', id: itemId(item, 'functionCallOutput'), callId, output }];
     }
@@ -82,9 +86,9 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
     case 'reasoning':
       return [];
     case 'item_reference': {
-      const found = await stored.findItem(required(item.id, `${path}.id`));
-      if (found === null) throw invalidValue(`${path}.id`, 'names no item of a stored response');
-      return found;
+      const items = await stored.findItem(required(item.id, `${path}.id`));
+      if (items === null) throw invalidValue(`${path}.id`, 'names no item of a stored response');
+      return items;
     }
     case 'compaction': {
       const at = `${path}.encrypted_content`;
@@ -103,53 +107,24 @@ function itemId({ id }: InputItem, kind: IdKind): string {
 }
 
 /** A chat message, or an item of the type `message`, which has parts of other names. */
-function parseMessage(item: InputItem, path: string, images: ImageRules): ChatMessage {
-  if (item.role === undefined) throw missingField(`${path}.role`);
-  // `developer` is OpenAI's newer name of `system`, which chat templates expect.
-  const role = item.role === 'developer' ? 'system' : item.role;
-  const calls = item.tool_calls ?? [];
-  if (calls.length > 0 && role !== 'assistant')
-    throw invalidValue(`${path}.tool_calls`, 'belongs to assistant messages only');
-  const content = item.content ?? null;
-  if (content === null && calls.length === 0) {
-    if (item.content === undefined) throw missingField(`${path}.content`);
-    throw invalidValue(`${path}.content`, 'may be null only beside tool_calls');
-  }
-  return {
-    role,
-    ...(content === null ? { content } : joinParts(content, { path: `${path}.content`, role }, images)),
-    ...(item.name != null && { name: item.name }),
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
-    ...(role === 'tool' && { tool_call_id: required(item.tool_call_id, `${path}.tool_call_id`) }),
-  };
+function parseMessageItem({ role, ...item }: InputItem, path: string, images: ImageRules): ChatMessage {
+  if (role === undefined) throw missingField(`${path}.role`);
+  const message = parseMessage({ ...item, role }, path, (part, partRole, at) =>
+    readPart(part, at, { role: partRole, images }),
+  );
+  if (role === 'tool') required(item.tool_call_id, `${path}.tool_call_id`);
+  return message;
 }
 
 /** Names of text parts: those of chat messages, of input items and of output items. */
 const TEXT_PARTS: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal']);
 
-/** Joins text parts, with the images between them. Throws 400 `invalid_value` for parts of other types. */
-function joinParts(
-  content: string | readonly InputPart[],
-  { path, role }: { path: string; role: ChatMessage['role'] },
-  rules: ImageRules,
-): { content: string; images?: PromptImage[] } {
-  if (typeof content === 'string') return { content };
-  let text = '';
-  const images: PromptImage[] = [];
-  for (const [index, part] of content.entries()) {
-    const at = `${path}.${index}`;
-    if (part.type === 'input_image') {
-      const { image_url: url, detail } = part;
-      images.push({
-        at: text.length,
-        ...parseImage({ url, detail, role }, { path: at, urlPath: `${at}.image_url` }, rules),
-      });
-    } else text += readText(part, at);
+/** Returns the text or the image of a part. Throws 400 `invalid_value` for parts of other types. */
+function readPart(part: InputPart, path: string, { role, images }: { role: ChatMessage['role']; images: ImageRules }) {
+  if (part.type === 'input_image') {
+    const { image_url: url, detail } = part;
+    return parseImage({ url, detail, role }, { path, urlPath: `${path}.image_url` }, images);
   }
-  return { content: text, ...(images.length > 0 && { images }) };
-}
-
-function readText(part: InputPart, path: string): string {
   if (!TEXT_PARTS.has(part.type))
     throw invalidValue(path, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
   const field = part.type === 'refusal' ? 'refusal' : 'text';

@@ -1,4 +1,5 @@
 import { ApiError, invalidValue } from '../errors.ts';
+import { rejectFields } from '../inference/parameters.ts';
 import type { CreateResponse } from './schema.ts';
 
 /** Fields of OpenAI's APIs that change a response, so they are rejected instead of ignored. Value: the field to use instead. */
@@ -40,10 +41,7 @@ const INCLUDED: ReadonlySet<string> = new Set([
 
 /** Throws 400 naming the first field that this service cannot honour. */
 export function rejectUnsupported(request: CreateResponse): void {
-  for (const [field, instead] of Object.entries(UNSUPPORTED)) {
-    if ((request as Record<string, unknown>)[field] == null) continue;
-    throw invalidValue(field, instead === null ? 'is not supported' : `is not supported; use '${instead}'`);
-  }
+  rejectFields(request, UNSUPPORTED);
   (request.include ?? []).forEach((value, index) => {
     if (!INCLUDED.has(value)) throw invalidValue(`include.${index}`, `must be one of ${[...INCLUDED].join(', ')}`);
   });

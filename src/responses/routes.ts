@@ -3,8 +3,7 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
-import { noticeHeaders } from '../inference/moderation-notice.ts';
-import { cacheStatus } from '../inference/usage-view.ts';
+import { generationHeaders } from '../inference/view-generation.ts';
 import { cancelResponse, followResponse, getResponse, startBackground } from './background.ts';
 import { compactResponse } from './compact-response.ts';
 import { CompactedResponse, CompactResponse, CountInputTokens, InputTokens } from './compaction-schema.ts';
@@ -60,11 +59,11 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
       }
       const run = await createResponse(deps, call, body, signal);
       // The head is sent before the first model call, so it cannot tell of its cache.
-      reply.headers({ 'x-cache-status': cacheStatus(null), ...noticeHeaders(run.notices()) });
+      reply.headers(generationHeaders(null, run.notices()));
       if (body.stream) return sendEvents(reply, run.events);
       const created = await collectResponse(run);
       const cachedTokens = created.usage?.input_tokens_details.cached_tokens ?? 0;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notices()) });
+      reply.headers(generationHeaders(cachedTokens, run.notices()));
       return created;
     },
   );
@@ -107,7 +106,7 @@ function conversationRoutes(app: App, deps: BackgroundDeps): void {
         disconnectSignal(reply),
       );
       const { cached_tokens: cachedTokens } = compacted.usage.input_tokens_details;
-      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(notices) });
+      reply.headers(generationHeaders(cachedTokens, notices));
       return compacted;
     },
   );

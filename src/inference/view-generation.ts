@@ -1,0 +1,40 @@
+import type { Deps } from '../deps.ts';
+import type { GenerationUsage } from '../engines/engine.ts';
+import { modelBackend } from '../engines/registry.ts';
+import type { Admission } from './admission.ts';
+import { type Notices, noticeHeaders } from './moderation-notice.ts';
+import type { Usage } from './parameters.ts';
+
+/** Fields that a completion shares with each chunk of its stream. */
+export interface CompletionHead {
+  /** Unix seconds. */
+  created: number;
+  model: string;
+  system_fingerprint: string;
+}
+
+/** Creates the head of a completion that begins now. */
+export function newHead(deps: Pick<Deps, 'now'>, { model }: Admission): CompletionHead {
+  const backend = modelBackend(model);
+  return {
+    created: Math.floor(deps.now() / 1000),
+    model: model.id,
+    system_fingerprint: `${backend.engine}:${backend.model}`,
+  };
+}
+
+/** Usage in the format of the API. Both details are always present, and at most the tokens that they are part of. */
+export function viewUsage(usage: GenerationUsage): Usage {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+    prompt_tokens_details: { cached_tokens: Math.min(usage.cachedTokens, usage.promptTokens) },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+  };
+}
+
+/** Headers of a generation: `X-Cache-Status` is HIT when any prompt token came from the prefix cache. Null: not known yet. */
+export function generationHeaders(cachedTokens: number | null, notices: Notices): Record<string, string> {
+  return { 'x-cache-status': (cachedTokens ?? 0) > 0 ? 'HIT' : 'MISS', ...noticeHeaders(notices) };
+}

@@ -1,0 +1,233 @@
+import { namedSchema } from '../chat/parse-call.ts';
+import type { Deps } from '../deps.ts';
+import type { ChatPrompt, FunctionTool, GenerationFeatures, OutputFormat } from '../engines/engine.ts';
+import { countImages } from '../engines/prompt-images.ts';
+import { ApiError, invalidValue, missingField } from '../errors.ts';
+import { type Admission, admit } from '../inference/admission.ts';
+import { requirePromptFits } from '../inference/fit-prompt.ts';
+import type { GenerationInput } from '../inference/generate.ts';
+import { imagesUnsupported } from '../inference/image-parts.ts';
+import { samplingParameters, upstreamParameters } from '../inference/parameters.ts';
+import { findKnowledgeBases } from '../knowledge-bases/grounding/ground-prompt.ts';
+import { checkMetadata } from '../knowledge-bases/metadata.ts';
+import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
+import type { KnowledgeBaseRow } from '../knowledge-bases/store.ts';
+import type { Call } from '../lib/caller.ts';
+import { openCompaction } from './compaction.ts';
+import { type ConversationItem, toMessages } from './conversation.ts';
+import type { ResponseShell } from './emitter.ts';
+import { parseInput } from './parse-input.ts';
+import { type ParsedTools, parseTools, type SearchTool } from './parse-tools.ts';
+import { continueConversation, findStoredItem } from './previous-response.ts';
+import { LOGPROBS, rejectUnsupported, toRequestError } from './request-fields.ts';
+import type { CreateResponse } from './schema.ts';
+import type { LoopRules } from './turn-loop.ts';
+
+/** Dependencies of responses. */
+export type ResponseDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen' | 'secrets'> & RetrievalDeps;
+
+/** Default of `max_turns`. */
+const DEFAULT_MAX_TURNS = 10;
+/** A model with fewer parameters does not decide reliably when to search. Those of 1.5 billion do. */
+const SMALL_MODEL_PARAMETERS = 1_000_000_000;
+
+/** A request for a response, parsed and admitted, with all that its turn loop needs. No later step reads the body of the request. */
+export interface ResponseCall {
+  readonly admission: Admission<'chat'>;
+  /** Parameters of every model call, with the messages of the conversation; each call gets a prompt of its own. */
+  readonly input: Readonly<GenerationInput & { prompt: ChatPrompt }>;
+  readonly instructions: string | null;
+  /** The conversation before the output. */
+  readonly conversation: ConversationItem[];
+  readonly functions: readonly FunctionTool[];
+  /** Path of each function in the request, for errors of engines. */
+  readonly functionPaths: readonly string[];
+  readonly search: (SearchTool & { bases: readonly KnowledgeBaseRow[] }) | null;
+  /** Whether the engine selects from the results of searches itself, however many there are. */
+  readonly selectsDocuments: boolean;
+  readonly parallelToolCalls: boolean;
+  /** Whether the oldest messages are left out of prompts that are longer than the context. */
+  readonly truncates: boolean;
+  readonly rules: LoopRules;
+  readonly shell: ResponseShell;
+}
+
+/** Identity of a response. */
+export interface ResponseIdentity {
+  id: string;
+  /** Unix seconds. */
+  createdAt: number;
+  /** The conversation as it was when the request came, for a background response; parsed from the request when absent. */
+  conversation?: ConversationItem[];
+}
+
+/** Parses and admits a request. Throws 400 naming the field, 403, 404 for an unknown model or knowledge base, 503 without an engine. */
+export async function parseResponseCall(
+  deps: ResponseDeps,
+  call: Call,
+  request: CreateResponse,
+  identity: ResponseIdentity,
+): Promise<ResponseCall> {
+  const admission = admit(deps, call, { kind: 'chat', model: request.model });
+  rejectUnsupported(request);
+  const tools = parseTools(request);
+  const parameters = generationParameters(deps, request);
+  if (request.metadata != null) checkMetadata(request.metadata, 'metadata');
+  if (request.background === true && request.store === false)
+    throw invalidValue('background', "needs 'store', because its result is retrieved later");
+  const search = await openSearch(deps, call, tools.search);
+  const conversation = identity.conversation ?? (await parseConversation(deps, call, request, admission));
+  const messages = toMessages(conversation, (text) => text);
+  const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
+  // Of a response that another model has answered, or of one from before the model was bound to another engine.
+  if (countImages(messages) > 0 && !admission.model.capabilities.vision)
+    throw imagesUnsupported(request.previous_response_id == null ? 'input' : 'previous_response_id', request.model);
+  const truncates = request.truncation === 'auto';
+  if (!truncates) requireFits(admission, prompt);
+  return {
+    admission,
+    input: { ...parameters, prompt },
+    instructions: request.instructions ?? null,
+    conversation,
+    functions: tools.functions,
+    functionPaths: tools.functionPaths,
+    search,
+    selectsDocuments: search !== null && selectsDocuments(admission, prompt, parameters.format),
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    truncates,
+    rules: loopRules(request, tools, admission, messages.at(-1)?.role === 'user'),
+    shell: createShell(request, tools, identity, admission.engine.features()),
+  };
+}
+
+async function parseConversation(
+  deps: ResponseDeps,
+  call: Call,
+  request: CreateResponse,
+  { model }: Admission<'chat'>,
+): Promise<ConversationItem[]> {
+  const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
+  const stored = {
+    findItem: (id: string) => findStoredItem(deps, call, id),
+    openCompaction: (content: string) => openCompaction(deps, call, content),
+    images: { model, allowPrivateHosts: deps.config.allowPrivateHosts },
+  };
+  return [...earlier, ...(await parseInput(request.input, earlier, stored))];
+}
+
+async function openSearch(deps: ResponseDeps, call: Call, search: SearchTool | null): Promise<ResponseCall['search']> {
+  if (search === null) return null;
+  const bases = await findKnowledgeBases(deps, call, search.knowledgeBaseIds, search.paths.ids);
+  // Fails now, not in the middle of a response.
+  if (search.rerank || search.rerankModel !== null) {
+    admit(deps, call, {
+      kind: 'rerank',
+      model: search.rerankModel ?? undefined,
+      param: search.paths.rerankModel,
+    });
+  }
+  return { ...search, bases };
+}
+
+function requireFits(admission: Admission<'chat'>, prompt: ChatPrompt): void {
+  try {
+    requirePromptFits(admission.model, prompt);
+  } catch (error) {
+    throw error instanceof ApiError ? toRequestError(error, []) : error;
+  }
+}
+
+function generationParameters(deps: Pick<Deps, 'config'>, request: CreateResponse): Omit<GenerationInput, 'prompt'> {
+  return {
+    choices: 1,
+    maxTokens: request.max_output_tokens ?? null,
+    stop: [],
+    sampling: samplingParameters(request),
+    format: parseFormat(request),
+    logprobs: parseLogprobs(request),
+    promptLogprobs: false,
+    upstreamParameters: upstreamParameters(deps, request, {
+      reasoning_effort: request.reasoning?.effort,
+      verbosity: request.text?.verbosity,
+      chat_template_kwargs: request.chat_template_kwargs,
+    }),
+    incremental: request.stream ?? false,
+  };
+}
+
+/** Returns the number of alternatives per token; null without log probabilities. */
+function parseLogprobs({ include, top_logprobs: alternatives }: CreateResponse): number | null {
+  const isIncluded = include?.includes(LOGPROBS) ?? false;
+  return isIncluded || (alternatives ?? 0) > 0 ? (alternatives ?? 0) : null;
+}
+
+function parseFormat({ text }: CreateResponse): OutputFormat {
+  const format = text?.format ?? { type: 'text' as const };
+  if (format.type === 'json_object' && format.schema !== undefined) return namedSchema(format.schema);
+  if (format.type !== 'json_schema') return { type: format.type };
+  if (format.name === undefined) throw missingField('text.format.name');
+  if (format.schema === undefined) throw missingField('text.format.schema');
+  return { type: 'json_schema', name: format.name, strict: format.strict ?? false, schema: format.schema };
+}
+
+function selectsDocuments({ engine }: Admission<'chat'>, prompt: ChatPrompt, format: OutputFormat): boolean {
+  return engine.features().documentMode?.(prompt, format) === 'selective';
+}
+
+function loopRules(
+  request: CreateResponse,
+  tools: ParsedTools,
+  { engine }: Admission<'chat'>,
+  endsWithUser: boolean,
+): LoopRules {
+  const { parameters } = engine.backend();
+  const isSmall = parameters !== null && parameters < SMALL_MODEL_PARAMETERS;
+  return {
+    maxTurns: request.max_turns ?? DEFAULT_MAX_TURNS,
+    maxSearches: request.max_tool_calls ?? null,
+    toolChoice: tools.toolChoice,
+    hasSearch: tools.search !== null,
+    hasFunctions: tools.functions.length > 0,
+    searchesFirst: isSmall && endsWithUser && tools.search !== null,
+  };
+}
+
+function createShell(
+  request: CreateResponse,
+  tools: ParsedTools,
+  { id, createdAt }: ResponseIdentity,
+  features: GenerationFeatures,
+): ResponseShell {
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    model: request.model,
+    previous_response_id: request.previous_response_id ?? null,
+    instructions: request.instructions ?? null,
+    tools: tools.resolved,
+    tool_choice: (request.tool_choice as ResponseShell['tool_choice'] | null | undefined) ?? 'auto',
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    max_turns: request.max_turns ?? DEFAULT_MAX_TURNS,
+    max_tool_calls: request.max_tool_calls ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    temperature: request.temperature ?? features.defaultTemperature ?? 1,
+    top_p: request.top_p ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    top_logprobs: request.top_logprobs ?? 0,
+    text: {
+      format: request.text?.format ?? { type: 'text' },
+      ...(request.text?.verbosity != null && { verbosity: request.text.verbosity }),
+    },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
+    truncation: request.truncation ?? 'disabled',
+    store: request.store ?? true,
+    background: request.background ?? false,
+    service_tier: 'default',
+    metadata: request.metadata ?? null,
+    user: request.user ?? null,
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+  };
+}
