@@ -22,7 +22,6 @@ RUN mv node_modules/node/bin/node /usr/local/bin/node \
   && rm -r node_modules/node node_modules/.bin tools \
   && strip --strip-unneeded /usr/local/bin/node node_modules/@lancedb/lancedb-linux-*/*.node
 COPY LICENSE ./
-COPY models models
 COPY src src
 COPY --from=console /app/console/dist console/dist
 

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import type { TObject } from 'typebox';
 import { ChatRequest } from '../src/chat/schema.ts';
 import { CompletionRequest } from '../src/completions/schema.ts';
 import { EmbeddingsRequest } from '../src/embeddings/schema.ts';
-import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
-import { createBundledModeration } from '../src/engines/bundled/moderation/bundled-moderation.ts';
-import { createBundledRerank } from '../src/engines/bundled/rerank/bundled-rerank.ts';
+import { createBundledEmbedding } from '../src/engines/bundled/bundled-embedding.ts';
+import { createBundledModeration } from '../src/engines/bundled/bundled-moderation.ts';
+import { createBundledRerank } from '../src/engines/bundled/bundled-rerank.ts';
 import { describeNulls } from '../src/http/null-fields.ts';
 import { ModerationRequest } from '../src/moderations/schema.ts';
 import { RerankBody } from '../src/rerank/schema.ts';
 import { CreateResponse } from '../src/responses/schema.ts';
 import { type Answer, bindCatalogue, useApi } from './harness.ts';
-
-const weights = (name: string): string => fileURLToPath(new URL(`../models/${name}.bin`, import.meta.url));
 
 /** Expected outcome of an input: status 200, or the code and `param` of a 400. */
 type Wanted = 200 | readonly [code: string, param: string];
@@ -82,13 +80,9 @@ const ODD: Readonly<Record<string, string>> = {
 };
 
 describe('bad input to embedding, rerank and moderation models', () => {
-  const embedding = createBundledEmbedding({ file: weights('quire-embed-1'), name: 'quire-embed-1' });
-  const moderation = createBundledModeration({ file: weights('quire-moderation-1'), name: 'quire-moderation-1' });
-  const rerank = createBundledRerank({
-    file: weights('quire-rerank-2'),
-    embedderFile: weights('quire-embed-1'),
-    name: 'quire-rerank-2',
-  });
+  const embedding = createBundledEmbedding(BUNDLED_MODELS.embedding);
+  const moderation = createBundledModeration(BUNDLED_MODELS.moderation);
+  const rerank = createBundledRerank(BUNDLED_MODELS.rerank);
   after(() => Promise.all([embedding, moderation, rerank].map((engine) => engine.close())));
   const engines: Readonly<Record<string, object>> = {
     'embed-large-en-v1.5': { embedding },

@@ -1,13 +1,11 @@
-import { fileURLToPath } from 'node:url';
-import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
+import { createBundledEmbedding } from '../src/engines/bundled/bundled-embedding.ts';
 import type { EmbeddingEngine } from '../src/engines/embedding-engine.ts';
 import { bindCatalogue, type TestApiOptions } from './harness.ts';
 
-const FILE = fileURLToPath(new URL('../models/quire-embed-1.bin', import.meta.url));
-
 /** The bundled embedding model. The test closes it. */
 export function bundledEmbedder(): EmbeddingEngine {
-  return createBundledEmbedding({ file: FILE, name: 'quire-embed-1' });
+  return createBundledEmbedding(BUNDLED_MODELS.embedding);
 }
 
 /** Like `bundledEmbedder`, and records the embedded texts in order. */

@@ -4,12 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { createBundledChat } from '../src/engines/bundled/chat/bundled-chat.ts';
-import { CHAT_TEMPLATE } from '../src/engines/bundled/chat/template.ts';
-import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
-import { createBundledModeration } from '../src/engines/bundled/moderation/bundled-moderation.ts';
-import { createBundledRerank } from '../src/engines/bundled/rerank/bundled-rerank.ts';
+import { BUNDLED_CHAT_FACTS, BUNDLED_MODELS, CHAT_TEMPLATE } from '@quire/bundled-models';
+import { createBundledChat } from '../src/engines/bundled/bundled-chat.ts';
+import { createBundledEmbedding } from '../src/engines/bundled/bundled-embedding.ts';
+import { createBundledModeration } from '../src/engines/bundled/bundled-moderation.ts';
+import { createBundledRerank } from '../src/engines/bundled/bundled-rerank.ts';
 import { maxPrefixBytes } from '../src/engines/embedding-prefixes.ts';
 import type { ChatMessage, ChatPrompt, GenerationEngine, TextPrompt } from '../src/engines/engine.ts';
 import { startLocalEmbedding } from '../src/engines/llama/encoder/local-embedding.ts';
@@ -20,14 +19,11 @@ import { ChatTemplate } from '../src/engines/llama/prompt/chat-template.ts';
 import { SAMPLE_PROMPTS, TemplateTokens } from '../src/engines/template-tokens.ts';
 import { generationBounds, rerankBounds, textBounds } from '../src/inference/cost-bounds.ts';
 import { createLogger } from '../src/lib/logger.ts';
-import { BUNDLED_CHAT_FACTS } from '../src/models/engine-pool.ts';
 import { textRequest } from './engine-conformance.ts';
 import { type ArchitectureName, writeArchitecture } from './fixtures/architectures/write-architecture.ts';
 import { scriptedEngine, servedModel } from './scripted-engine.ts';
 import { AWKWARD_TEXTS } from './support/awkward.ts';
 
-const modelFile = (name: string) => fileURLToPath(new URL(`../models/${name}`, import.meta.url));
-const RERANK = { file: modelFile('quire-rerank-2.bin'), embedderFile: modelFile('quire-embed-1.bin') };
 const TEMPLATES = new URL('fixtures/templates/', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'quire-bounds-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -107,8 +103,8 @@ describe('the bound of a prompt', () => {
     return createLocalEngine({ ...options, ...more });
   };
   const bundled = (more: Partial<LocalEngineOptions> = {}) => {
-    const engine = local(modelFile('quire-chat-2.gguf'), { template: CHAT_TEMPLATE, ...more });
-    return createBundledChat({ engine, ranker: createBundledRerank({ ...RERANK, name: 'test' }) });
+    const engine = local(BUNDLED_MODELS.chat.file, { template: CHAT_TEMPLATE, ...more });
+    return createBundledChat({ engine, ranker: createBundledRerank(BUNDLED_MODELS.rerank) });
   };
   const engines: [name: string, start: () => Promise<GenerationEngine> | GenerationEngine][] = [
     ['the bundled model', () => bundled()],
@@ -183,9 +179,9 @@ async function coverTemplate(file: string): Promise<void> {
 
 describe('the bound of encoded texts', () => {
   it('covers the texts of the bundled models', async (t) => {
-    const embedding = createBundledEmbedding({ file: modelFile('quire-embed-1.bin'), name: 'test' });
-    const moderation = createBundledModeration({ file: modelFile('quire-moderation-1.bin'), name: 'test' });
-    const rerank = createBundledRerank({ ...RERANK, name: 'test' });
+    const embedding = createBundledEmbedding(BUNDLED_MODELS.embedding);
+    const moderation = createBundledModeration(BUNDLED_MODELS.moderation);
+    const rerank = createBundledRerank(BUNDLED_MODELS.rerank);
     for (const engine of [embedding, moderation, rerank]) t.after(() => engine.close());
     for (const text of TEXTS) {
       const request = { texts: [text], purpose: 'text', maxTokensPerText: null, paramOf: String } as const;

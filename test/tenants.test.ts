@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { createLocalEngine, type LocalEngine } from '../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { bindCatalogue, chunks, startApi, type TestApi } from './harness.ts';
 
-const FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
+const FILE = BUNDLED_MODELS.chat.file;
 
 /** Cache-related fields of a response. */
 interface Told {

@@ -2,11 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { stopwords } from '@orama/stopwords/english';
-import { readEmbeddingWeights } from '../../src/engines/bundled/embedding/weights.ts';
+import { BUNDLED_MODELS, readEmbeddingWeights } from '@quire/bundled-models';
 import { splitSentences } from '../../src/lib/sentences.ts';
 import { seededUniform } from '../harness/random-numbers.ts';
 
-const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 /** Real texts below `--data`: the corpora of the chunking evaluation (Markdown, gzip). */
 const CORPORA = 'chunking/raw/corpora';
 /** Share of stop words in English text. */
@@ -39,7 +38,9 @@ export type Writers = (seed: number) => Writer;
  * words per document. With `data`, sentences are drawn from the real texts below it.
  */
 export function writersOf(data: string | undefined): Writers {
-  const words = readEmbeddingWeights(readFileSync(MODEL)).pieces.filter((piece) => /^[a-z]{3,14}$/.test(piece));
+  const words = readEmbeddingWeights(readFileSync(BUNDLED_MODELS.embedding.file)).pieces.filter((piece) =>
+    /^[a-z]{3,14}$/.test(piece),
+  );
   const sentences = data === undefined ? null : realSentences(data);
   return (seed) => {
     const uniform = seededUniform(seed);

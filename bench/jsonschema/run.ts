@@ -1,6 +1,7 @@
 /** Evaluates the schema compiler; see bench/README.md. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp';
 import { CHECKOUT, runCommand, showProgress, writeResult } from '../harness/command.ts';
 import { requireDataFiles } from '../harness/data-set.ts';
@@ -17,7 +18,7 @@ const { values: flags } = parseArgs({
     data: { type: 'string' },
     suite: { type: 'string' },
     outputs: { type: 'string', default: '200' },
-    model: { type: 'string', default: join(CHECKOUT, 'models/quire-chat-2.gguf') },
+    model: { type: 'string', default: BUNDLED_MODELS.chat.file },
     json: { type: 'string', default: join(CHECKOUT, '.scratch/bench/jsonschema.json') },
   },
 });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { constrainJson } from '@quire/bundled-models';
 import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import type { Llama } from 'node-llama-cpp';
-import { constrainJson } from '../../src/engines/bundled/chat/constrain-json.ts';
 import type { ChatPrompt, OutputFormat } from '../../src/engines/engine.ts';
 import { buildGrammar } from '../../src/engines/llama/constraints/request-grammar.ts';
 import { ApiError } from '../../src/errors.ts';

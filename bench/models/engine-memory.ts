@@ -1,13 +1,8 @@
-/**
- * Measures the memory of a bundled model in an otherwise empty process. `node --expose-gc engine-memory.ts TASK` prints
- * `EngineMemory` as
- * JSON lines.
- */
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
-import { createBundledModeration } from '../../src/engines/bundled/moderation/bundled-moderation.ts';
-import { createBundledRerank } from '../../src/engines/bundled/rerank/bundled-rerank.ts';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
+import { createBundledEmbedding } from '../../src/engines/bundled/bundled-embedding.ts';
+import { createBundledModeration } from '../../src/engines/bundled/bundled-moderation.ts';
+import { createBundledRerank } from '../../src/engines/bundled/bundled-rerank.ts';
 import { randomTexts, type Task } from './workloads.ts';
 
 /** Resident bytes of the process without a model, when it is loaded, and when it has read texts. */
@@ -25,7 +20,6 @@ interface Engine {
   close(): Promise<void>;
 }
 
-const MODELS = join(import.meta.dirname, '../../models');
 const SETTLE_MS = 500;
 /** Texts of 200 words: a few seconds of work. */
 const CALLS = 50;
@@ -33,11 +27,9 @@ const TEXTS_OF_A_CALL = 64;
 const WORDS = 200;
 const QUERY_WORDS = 8;
 
-const EMBEDDER = join(MODELS, 'quire-embed-1.bin');
-
 const ENGINES: Record<Task, () => Engine> = {
   embeddings: () => {
-    const engine = createBundledEmbedding({ file: EMBEDDER, name: 'bench' });
+    const engine = createBundledEmbedding(BUNDLED_MODELS.embedding);
     return {
       check: (signal) => engine.check(signal),
       close: () => engine.close(),
@@ -46,8 +38,7 @@ const ENGINES: Record<Task, () => Engine> = {
     };
   },
   rerank: () => {
-    const file = join(MODELS, 'quire-rerank-2.bin');
-    const engine = createBundledRerank({ file, embedderFile: EMBEDDER, name: 'bench' });
+    const engine = createBundledRerank(BUNDLED_MODELS.rerank);
     return {
       check: (signal) => engine.check(signal),
       close: () => engine.close(),
@@ -55,7 +46,7 @@ const ENGINES: Record<Task, () => Engine> = {
     };
   },
   moderations: () => {
-    const engine = createBundledModeration({ file: join(MODELS, 'quire-moderation-1.bin'), name: 'bench' });
+    const engine = createBundledModeration(BUNDLED_MODELS.moderation);
     return {
       check: (signal) => engine.check(signal),
       close: () => engine.close(),

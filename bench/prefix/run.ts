@@ -5,10 +5,10 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { RANDOM_MODELS, randomModelFile } from '../engine/random-model.ts';
 import {
   BENCH_SCRATCH,
-  CHECKOUT,
   describeMachine,
   formatMachine,
   loadAverage,
@@ -31,7 +31,6 @@ import {
 import { measureTenants } from './tenants.ts';
 import { readTraces } from './traces.ts';
 
-const BUNDLED_FILE = join(CHECKOUT, 'models/quire-chat-2.gguf');
 const LENGTHS = [1_000, 4_000, 16_000];
 /** Cache sizes from a hundredth of the traces to more than all of them. */
 const CAPACITIES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
@@ -84,7 +83,10 @@ async function compareTexts(file: string, threads: number): Promise<BenchPart> {
     },
     {
       model: 'the bundled model',
-      result: await measureRepeatability({ file: BUNDLED_FILE, threads, prompts: chatPrompts(count) }, logProgress),
+      result: await measureRepeatability(
+        { file: BUNDLED_MODELS.chat.file, threads, prompts: chatPrompts(count) },
+        logProgress,
+      ),
     },
   ];
   return { figures, tables: [repeatabilityTable(figures)] };

@@ -22,7 +22,12 @@ export interface FilledBase {
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Code and models that determine the stored data: a change invalidates filled folders. */
-const STORED_BY = ['models/quire-embed-1.bin', 'src/db/migrations', 'src/search', 'src/chunking'];
+const STORED_BY = [
+  'packages/bundled-models/models/quire-embed-1.bin',
+  'src/db/migrations',
+  'src/search',
+  'src/chunking',
+];
 /** Chunks of about 600 characters, so that the corpora suffice for 200,000. */
 const CHUNKING = { type: 'recursive', chunk_size: 128, chunk_overlap: 0 };
 /** Documents of the first upload, which determines the chunks per document, and of the largest one. */

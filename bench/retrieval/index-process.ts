@@ -1,7 +1,6 @@
-/** Process that calls LanceDB directly on the service's table. Started by `index-client.ts`. */
-import { join } from 'node:path';
 import { connect, MatchQuery, type Table } from '@lancedb/lancedb';
-import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
+import { createBundledEmbedding } from '../../src/engines/bundled/bundled-embedding.ts';
 import { parseFilters } from '../../src/knowledge-bases/retrieval/parse-filters.ts';
 import { ChunkIndex } from '../../src/search/chunk-index.ts';
 import { tuneVectorQuery, whereClause } from '../../src/search/chunk-table.ts';
@@ -24,7 +23,6 @@ import { TOP, type Way } from './workloads.ts';
 const CANDIDATES: Record<Way, number> = { vector: 2 * TOP, keyword: 2 * TOP, hybrid: 100 };
 /** Texts per embedding call. */
 const TEXTS_OF_A_CALL = 64;
-const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 
 interface Opened extends OpenCommand {
   table: Table;
@@ -36,7 +34,7 @@ interface Opened extends OpenCommand {
   hasVectorIndex: boolean;
 }
 
-const engine = createBundledEmbedding({ file: MODEL, name: 'bench' });
+const engine = createBundledEmbedding(BUNDLED_MODELS.embedding);
 const { signal } = new AbortController();
 let opened: Opened | null = null;
 

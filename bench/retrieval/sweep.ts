@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Connection, connect, Index, type IndexOptions, type Table, type VectorQuery } from '@lancedb/lancedb';
-import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
+import { createBundledEmbedding } from '../../src/engines/bundled/bundled-embedding.ts';
 import { fieldLabel } from '../../src/search/field-values.ts';
 import { BENCH_SCRATCH, runCommand } from '../harness/command.ts';
 import { requireDataFiles } from '../harness/data-set.ts';
@@ -34,7 +35,6 @@ interface SizeSetting {
 /** Hits per query, as in the service. */
 const CANDIDATES = 100;
 const ADDED_AT_ONCE = 20_000;
-const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 /** A tenth of the chunks. */
 const WHERE = `array_has(labels, '${fieldLabel('shelf', 'shelf-3')}')`;
 
@@ -85,7 +85,7 @@ const KINDS: readonly Kind[] = [
 const { signal } = new AbortController();
 
 async function queryVectors(data: string, count: number): Promise<readonly Float32Array[]> {
-  const engine = createBundledEmbedding({ file: MODEL, name: 'bench' });
+  const engine = createBundledEmbedding(BUNDLED_MODELS.embedding);
   const texts = readQueries(data).slice(0, count);
   const request = { texts, purpose: 'query' as const, maxTokensPerText: null, paramOf: () => 'query' };
   const { vectors } = await engine.embed(request, signal);

@@ -33,7 +33,7 @@ export const QUESTION_FILES = {
   qed: 'chat/qed_dev.jsonl.gz',
 } as const;
 
-/** The pairs that `training/chat/sources.py` holds out: one block of neighbours in every 35. */
+/** The pairs that `packages/bundled-models/training/chat/sources.py` holds out: one block of neighbours in every 35. */
 const [BLOCK, EVERY, KEPT] = [50, 35, 7];
 /** Sentences per passage, made of neighbouring ones of the set. */
 const NEIGHBOURS = 5;

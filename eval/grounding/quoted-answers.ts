@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findAnswer, NO_ANSWER_TEXT } from '@quire/bundled-models';
 import { showProgress } from '../../bench/harness/command.ts';
 import { readJsonLines } from '../../bench/harness/data-set.ts';
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import { chunkText } from '../../src/chunking/chunk-text.ts';
-import { NO_ANSWER_TEXT } from '../../src/engines/bundled/chat/compose-answer.ts';
-import { findAnswer } from '../../src/engines/bundled/chat/find-answer.ts';
+import { answerServices } from '../../src/engines/bundled/bundled-chat.ts';
 import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
 import type { RerankEngine } from '../../src/engines/rerank-engine.ts';
 import { parseMarkdown } from '../../src/extraction/read-markdown.ts';
@@ -68,7 +68,11 @@ async function measure(name: string, cases: readonly Case[], { reranker }: Model
   const counts = { answerable: 0, right: 0, wrong: 0, closest: 0, unanswerable: 0, declined: 0 };
   for (const { question, isRight, chunks } of cases) {
     const context = { question, previousQuestion: '', fallback: null, isCertain: true, isSearched: true };
-    const { answer } = await findAnswer({ ...context, passages: toJoinedDocuments(chunks) }, reranker, never);
+    const { answer } = await findAnswer(
+      { ...context, passages: toJoinedDocuments(chunks) },
+      answerServices(reranker),
+      never,
+    );
     const isDeclined = answer === null || answer.startsWith(NO_ANSWER_TEXT);
     counts[isRight === null ? 'unanswerable' : 'answerable'] += 1;
     if (isRight === null) counts.declined += isDeclined ? 1 : 0;

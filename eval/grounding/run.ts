@@ -1,18 +1,15 @@
-/** Evaluates context selection, attribution and follow-up questions of grounding; see eval/README.md. */
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CHECKOUT, runCommand } from '../../bench/harness/command.ts';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
+import { runCommand } from '../../bench/harness/command.ts';
 import { requireDataFiles } from '../../bench/harness/data-set.ts';
 import { type MetricTable, renderMetricTable } from '../../bench/harness/metric-table.ts';
-import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
-import { createBundledRerank } from '../../src/engines/bundled/rerank/bundled-rerank.ts';
+import { createBundledEmbedding } from '../../src/engines/bundled/bundled-embedding.ts';
+import { createBundledRerank } from '../../src/engines/bundled/bundled-rerank.ts';
 import { attributionTable, SPLIT_FILE } from './attribution-table.ts';
 import { followUpTable } from './follow-up-table.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
 import { quotedTable } from './quoted-answers.ts';
 import { QUESTION_FILE, shownTable } from './shown-sentences.ts';
-
-const MODELS = join(CHECKOUT, 'models');
 
 async function main(): Promise<void> {
   const { values: flags } = parseArgs({ options: { data: { type: 'string' } } });
@@ -21,13 +18,8 @@ async function main(): Promise<void> {
     SPLIT_FILE,
     ...CODES.flatMap((code) => xquadOf(code).files),
   ]);
-  const embedderFile = join(MODELS, 'quire-embed-1.bin');
-  const embedder = createBundledEmbedding({ file: embedderFile, name: 'quire-embed-1' });
-  const reranker = createBundledRerank({
-    file: join(MODELS, 'quire-rerank-2.bin'),
-    embedderFile,
-    name: 'quire-rerank-2',
-  });
+  const embedder = createBundledEmbedding(BUNDLED_MODELS.embedding);
+  const reranker = createBundledRerank(BUNDLED_MODELS.rerank);
   const say = (table: MetricTable): boolean => process.stdout.write(`${renderMetricTable(table)}\n\n`);
   try {
     say(await quotedTable({ embedder, reranker }, data));

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_CHAT_FACTS, BUNDLED_MODELS, CHAT_TEMPLATE } from '@quire/bundled-models';
 import type { Config } from '../config/config.ts';
-import { createBundledChat } from '../engines/bundled/chat/bundled-chat.ts';
-import { CHAT_TEMPLATE } from '../engines/bundled/chat/template.ts';
-import { createBundledEmbedding, createTokenCounter } from '../engines/bundled/embedding/bundled-embedding.ts';
-import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
-import { createBundledRerank } from '../engines/bundled/rerank/bundled-rerank.ts';
+import { createBundledChat } from '../engines/bundled/bundled-chat.ts';
+import { createBundledEmbedding, createTokenCounter } from '../engines/bundled/bundled-embedding.ts';
+import { createBundledModeration } from '../engines/bundled/bundled-moderation.ts';
+import { createBundledRerank } from '../engines/bundled/bundled-rerank.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { GenerationEngine } from '../engines/engine.ts';
 import { type LocalEmbeddingOptions, startLocalEmbedding } from '../engines/llama/encoder/local-embedding.ts';
@@ -27,20 +26,6 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 
-const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
-const BUNDLED_CHAT_NAME = 'quire-chat-2';
-/** Facts of the bundled chat model, reported before the first request, which loads it. */
-export const BUNDLED_CHAT_FACTS = {
-  contextTokens: 4_096,
-  parameters: 6_163_712,
-  sampleTokens: [5, 8, 11, 14],
-};
-const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
-const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
-const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
-const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
-const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../../models/quire-rerank-2.bin', import.meta.url));
-const BUNDLED_RERANK_NAME = 'quire-rerank-2';
 /** Calibration results of local models, in the data folder. Deleting it triggers a new calibration. */
 const CALIBRATION_FILE = 'calibration.json';
 /** Cached hashes of model files, in the data folder. Deleting it triggers a new computation. */
@@ -103,7 +88,7 @@ export class EnginePool {
       binding?.engine ??
       (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled');
     if (kind === 'upstream') return this.#upstream(id, binding);
-    if (kind === 'bundled') return this.#local(BUNDLED_CHAT_FILE, 'bundled', binding);
+    if (kind === 'bundled') return this.#local(BUNDLED_MODELS.chat.file, 'bundled', binding);
     if (binding?.file === undefined) throw needsFile(id);
     return this.#local(resolve(binding.file), 'local', binding);
   }
@@ -130,9 +115,7 @@ export class EnginePool {
     }
     const upstream = this.#upstreamOptions(id, binding);
     if (upstream !== null) return this.#start(() => createUpstreamModeration(upstream));
-    return this.#startBundled(BUNDLED_MODERATION_FILE, () =>
-      createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME }),
-    );
+    return this.#startBundled(BUNDLED_MODELS.moderation, createBundledModeration);
   }
 
   /**
@@ -142,17 +125,13 @@ export class EnginePool {
   async startEmbedding(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
     if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalEmbedding);
     const upstream = this.#upstreamOptions(id, binding);
-    if (upstream === null) {
-      return this.#startBundled(BUNDLED_EMBEDDING_FILE, () =>
-        createBundledEmbedding({ file: BUNDLED_EMBEDDING_FILE, name: BUNDLED_EMBEDDING_NAME }),
-      );
-    }
+    if (upstream === null) return this.#startBundled(BUNDLED_MODELS.embedding, createBundledEmbedding);
     const contextLength = binding?.context_length ?? null;
     const engine = await this.#start(() =>
       createUpstreamEmbedding({
         ...upstream,
         contextLength,
-        estimateTokenCount: createTokenCounter(BUNDLED_EMBEDDING_FILE),
+        estimateTokenCount: createTokenCounter(BUNDLED_MODELS.embedding.file),
       }),
     );
     try {
@@ -173,10 +152,7 @@ export class EnginePool {
 
   /** The bundled reranker, shared with the bundled chat model. */
   #bundledRerank(): Promise<RerankEngine> {
-    const files = { file: BUNDLED_RERANK_FILE, embedderFile: BUNDLED_EMBEDDING_FILE };
-    this.#rerank ??= this.#startBundled(BUNDLED_RERANK_FILE, () =>
-      createBundledRerank({ ...files, name: BUNDLED_RERANK_NAME }),
-    );
+    this.#rerank ??= this.#startBundled(BUNDLED_MODELS.rerank, createBundledRerank);
     return this.#rerank;
   }
 
@@ -184,15 +160,15 @@ export class EnginePool {
     return this.#lifecycle.start('engine', create, (started) => started.close());
   }
 
-  async #startBundled<Engine extends EmbeddingEngine | ModerationEngine | RerankEngine>(
-    file: string,
-    create: () => Engine,
-  ): Promise<Engine> {
-    const engine = await this.#start(create);
+  async #startBundled<
+    Options extends { file: string },
+    Engine extends EmbeddingEngine | ModerationEngine | RerankEngine,
+  >(options: Options, create: (options: Options) => Engine): Promise<Engine> {
+    const engine = await this.#start(() => create(options));
     try {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     } catch (error) {
-      throw new OperatorError(`The model in ${file} cannot be loaded: ${describeError(error)}`);
+      throw new OperatorError(`The model in ${options.file} cannot be loaded: ${describeError(error)}`);
     }
     return engine;
   }
@@ -245,7 +221,7 @@ export class EnginePool {
     // A file that was replaced is another model under the same path.
     const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
     return this.#shared(JSON.stringify([key, size, mtimeMs]), async () => {
-      const name = kind === 'bundled' ? BUNDLED_CHAT_NAME : (file.split(/[\\/]/).pop() ?? file);
+      const name = kind === 'bundled' ? BUNDLED_MODELS.chat.name : (file.split(/[\\/]/).pop() ?? file);
       const engine = createLocalEngine({
         file,
         name,

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { describeEngineFailures, failingBackend } from '../../test/failing-engine.ts';
 import { assertError, assertSchema, bindCatalogue, type TestApiOptions, useApi } from '../../test/harness.ts';
 import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { usageRecords } from '../billing/tables.ts';
-import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
+import { createBundledModeration } from '../engines/bundled/bundled-moderation.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import { ModerationResponse } from './schema.ts';
 
-const FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
 const INSULT = 'You are a pathetic, worthless idiot.';
 const HARMLESS = 'The library opens at nine on Saturdays.';
 
@@ -26,7 +25,7 @@ function judgedBy(engine: ModerationEngine): TestApiOptions {
 }
 
 describe('POST /v1/moderations', () => {
-  const engine = createBundledModeration({ file: FILE, name: 'quire-moderation-1' });
+  const engine = createBundledModeration(BUNDLED_MODELS.moderation);
   after(() => engine.close());
   const api = useApi(judgedBy(engine));
   const judge = (body: unknown, key = api.key) => api.send('POST', '/v1/moderations', { body, key });

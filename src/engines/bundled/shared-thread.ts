@@ -1,7 +1,7 @@
+import { ModelThread, type ModelThreadOptions } from '@quire/bundled-models';
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import { FairAdmission } from '../fair-admission.ts';
-import { ModelThread, type ModelThreadOptions } from './model-thread.ts';
 
 /** `Retry-After` of a full queue. A portion takes milliseconds. */
 const RETRY_AFTER_SECONDS = 1;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
+import { BUNDLED_MODELS, Embedder } from '@quire/bundled-models';
 import { embeddingConformance, embeddingRequest } from '../../../test/embedding-conformance.ts';
 import {
   type Handler,
@@ -10,10 +11,9 @@ import {
 } from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
-import { Embedder } from '../bundled/embedding/embedder.ts';
 import { createUpstreamEmbedding, type UpstreamEmbeddingOptions } from './upstream-embedding.ts';
 
-const embedder = new Embedder(readFileSync(new URL('../../../models/quire-embed-1.bin', import.meta.url)));
+const embedder = new Embedder(readFileSync(BUNDLED_MODELS.embedding.file));
 const never = new AbortController().signal;
 const WINDOW = 512;
 

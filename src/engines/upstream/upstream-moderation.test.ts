@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
+import { BUNDLED_MODELS, Moderator } from '@quire/bundled-models';
 import { until } from '../../../test/deadline.ts';
 import { type Handler, sendJson, startServer, startServerWithEngine } from '../../../test/fixtures/upstream-server.ts';
 import { moderationConformance } from '../../../test/moderation-conformance.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
-import { Moderator } from '../bundled/moderation/moderator.ts';
 import { createUpstreamModeration } from './upstream-moderation.ts';
 
-const WEIGHTS = readFileSync(new URL('../../../models/quire-moderation-1.bin', import.meta.url));
+const WEIGHTS = readFileSync(BUNDLED_MODELS.moderation.file);
 const never = new AbortController().signal;
 
 const engineAt = (...baseUrls: string[]) =>

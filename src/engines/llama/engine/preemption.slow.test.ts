@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { until, withDeadline } from '../../../../test/deadline.ts';
 import { collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { createLogger } from '../../../lib/logger.ts';
@@ -11,7 +11,7 @@ import type { GenerationRequest } from '../../engine.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
 
 // The bundled model: its tokens depend on the whole context.
-const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
+const FILE = BUNDLED_MODELS.chat.file;
 const folder = mkdtempSync(join(tmpdir(), 'quire-preemption-'));
 const never = new AbortController().signal;
 /** Completions that nothing ends but their limit. */

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { until } from '../../../../test/deadline.ts';
 import { type CollectedGeneration, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { createLogger } from '../../../lib/logger.ts';
@@ -12,7 +12,7 @@ import { scopeKey } from '../kv-cache/kv-disk-cache.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
 
 // The bundled model: its output depends on the whole prompt, so a wrong state is visible.
-const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
+const FILE = BUNDLED_MODELS.chat.file;
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-reuse-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

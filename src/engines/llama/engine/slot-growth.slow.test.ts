@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { until } from '../../../../test/deadline.ts';
 import { type CollectedChoice, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { createLogger } from '../../../lib/logger.ts';
@@ -11,7 +11,7 @@ import type { GenerationEvent } from '../../engine.ts';
 import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
 
 // The bundled model: its log probabilities depend on every bit of the KV cache.
-const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
+const FILE = BUNDLED_MODELS.chat.file;
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-growth-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

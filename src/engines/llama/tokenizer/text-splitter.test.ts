@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { BUNDLED_MODELS } from '@quire/bundled-models';
 import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
 import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { TimeSlice } from '../../../lib/time-slices.ts';
@@ -11,7 +11,7 @@ import { LlamaTokenizer } from './llama-tokenizer.ts';
 import { TextSplitter } from './text-splitter.ts';
 
 /** Byte-level BPE with the merges and patterns of large models. */
-const BUNDLED = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
+const BUNDLED = BUNDLED_MODELS.chat.file;
 
 /** Deterministic pseudo-random numbers below a bound. */
 function drawer(seed: number): (bound: number) => number {

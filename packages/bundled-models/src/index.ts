@@ -1,0 +1,22 @@
+/** The small models that come with Quire. The README documents the interface. */
+export { extractCallFeatures, MAX_CALL_BIAS, MIN_CALL_BIAS } from './chat/call-decision.ts';
+export { NO_ANSWER_TEXT } from './chat/compose-answer.ts';
+export { constrainJson } from './chat/constrain-json.ts';
+export { type CallConstraint, constrainToTool } from './chat/constrain-tool.ts';
+export type { AnswerServices, Conversation, JsonFormat, Message, SourceDocument, Tool } from './chat/conversation.ts';
+export { extractQuestionContext, type QuestionContext } from './chat/extract-passages.ts';
+export { findAnswer } from './chat/find-answer.ts';
+export { selectReplies } from './chat/plain-replies.ts';
+export { selectTool } from './chat/select-tool.ts';
+export { CHAT_TEMPLATE } from './chat/template.ts';
+export { Embedder } from './embedding/embedder.ts';
+export { readEmbeddingWeights } from './embedding/weights.ts';
+export type { EmbeddingPortion, EmbeddingPortionResult } from './embedding/worker.ts';
+export { ModelThread, type ModelThreadOptions } from './model-thread.ts';
+export { BUNDLED_CHAT_FACTS, BUNDLED_MODELS } from './models.ts';
+export { ModerationCall, type ModerationPortionResult } from './moderation/moderation-call.ts';
+export { Moderator } from './moderation/moderator.ts';
+export { RerankCall } from './rerank/rerank-call.ts';
+export { Reranker } from './rerank/reranker.ts';
+export type { RerankPortion, RerankPortionResult } from './rerank/worker.ts';
+export { EMBEDDING_WORKER, MODERATION_WORKER, RERANK_WORKER } from './workers.ts';
