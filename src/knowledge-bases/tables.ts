@@ -1,5 +1,5 @@
 import { type AnyPgColumn, bigint, index, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
-import { DATA_SOURCE_TYPES } from './source-types.ts';
+import { DATA_SOURCE_TYPES } from '../connectors/source-types.ts';
 
 /** JSON objects of callers. */
 export type Metadata = Record<string, unknown>;

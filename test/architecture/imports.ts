@@ -19,6 +19,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['billing'],
   ['limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health', 'telemetry', 'console'],
   ['inference'],
+  ['connectors'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches'],

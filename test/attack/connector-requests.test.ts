@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { SourceItem } from '../../src/knowledge-bases/data-sources/connectors/connector.ts';
-import { GuardedHttp } from '../../src/knowledge-bases/data-sources/connectors/http/guarded-http.ts';
-import { openSource } from '../../src/knowledge-bases/data-sources/open-source.ts';
+import type { SourceItem } from '../../src/connectors/connector.ts';
+import { GuardedHttp } from '../../src/connectors/http/guarded-http.ts';
+import type { DataSourceType } from '../../src/connectors/source-types.ts';
+import { createConnectorStores, openSource } from '../../src/knowledge-bases/data-sources/open-source.ts';
 import { INGEST_SOURCE } from '../../src/knowledge-bases/jobs/ingest-job.ts';
-import type { DataSourceType } from '../../src/knowledge-bases/source-types.ts';
 import { bundledEmbedder, embeddedBy } from '../embedder.ts';
 import { CONNECTOR_SERVICES, type ConnectorService } from '../fixtures/connector-services.ts';
 import { useApi } from '../harness.ts';
@@ -86,7 +86,8 @@ describe('the requests of a sync', () => {
           sealedSecrets: null,
         };
         const { connector } = openSource(api.deps, stored);
-        const deps = { ...api.deps, organizationId, sourceId: run.sourceId, jobId: run.jobId, http, renderer: null };
+        const stores = createConnectorStores(api.db.sql, run);
+        const deps = { ...api.deps, ...stores, organizationId, sourceId: run.sourceId, http, renderer: null };
         const { signal } = new AbortController();
         service.requests.reset();
         const items = new Map<string, SourceItem>();

@@ -7,10 +7,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import {
-  PageRenderer,
-  type PageRendererOptions,
-} from '../../src/knowledge-bases/data-sources/connectors/browser/page-renderer.ts';
+import { PageRenderer, type PageRendererOptions } from '../../src/connectors/browser/page-renderer.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { CHROMIUM_PATH, processesWith, SKIP_WITHOUT_CHROMIUM } from '../fixtures/chromium.ts';
 import { html, type SiteServer, startSite } from '../fixtures/site-server.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ConnectorDeps, SourceItem } from '../../connectors/connector.ts';
+import { CONNECTORS } from '../../connectors/index.ts';
 import { createSecrets } from '../../lib/secrets.ts';
-import type { ConnectorDeps, SourceItem } from './connectors/connector.ts';
-import { CONNECTORS } from './connectors/index.ts';
 import { openSource } from './open-source.ts';
 
 const deps = { secrets: createSecrets('the key that tests seal secrets with') };

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import type { Connector, ConnectorDeps } from '../../connectors/connector.ts';
+import { CONNECTORS } from '../../connectors/index.ts';
+import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
 import type { Metadata } from '../tables.ts';
-import type { Connector } from './connectors/connector.ts';
-import { CONNECTORS } from './connectors/index.ts';
+import { CrawlTable } from './crawl-store.ts';
+import { createDriveStore } from './drive-store.ts';
 import { decryptConfig, type StoredConfig } from './secret-fields.ts';
 
 /** Prefix of fingerprints: SHA-256 of the metadata in the data source's config. */
@@ -26,6 +29,14 @@ export function openSource(
     const message = "The stored credentials cannot be decrypted: the service's key has changed. Send them again.";
     throw new IngestionError('authentication_failed', message, error);
   }
+}
+
+/** Creates the stores of what connectors remember of a data source. */
+export function createConnectorStores(
+  sql: Sql,
+  scope: { sourceId: string; jobId: string },
+): Pick<ConnectorDeps, 'crawlStore' | 'driveStore'> {
+  return { crawlStore: new CrawlTable(sql, scope), driveStore: createDriveStore(sql, scope.sourceId) };
 }
 
 /** Returns the part of an item's fingerprint that depends on its content only. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { DATA_SOURCE_TYPES, type DataSourceType } from '../../connectors/source-types.ts';
 import { ApiError } from '../../errors.ts';
-import { DATA_SOURCE_TYPES, type DataSourceType } from '../source-types.ts';
 import { parseConfig } from './parse-config.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n';

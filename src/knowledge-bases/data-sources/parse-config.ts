@@ -1,10 +1,10 @@
 import { type TSchema, Type } from 'typebox';
+import { CONNECTORS } from '../../connectors/index.ts';
+import type { DataSourceType } from '../../connectors/source-types.ts';
 import { invalidValue } from '../../errors.ts';
 import { parse } from '../../http/validation.ts';
 import { checkMetadata } from '../metadata.ts';
-import type { DataSourceType } from '../source-types.ts';
 import type { Metadata } from '../tables.ts';
-import { CONNECTORS } from './connectors/index.ts';
 import { requireSchedule } from './schedule.ts';
 import { isObject, REDACTED } from './secret-fields.ts';
 

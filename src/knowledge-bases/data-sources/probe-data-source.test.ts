@@ -7,9 +7,9 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { CONNECTOR_SERVICES, type ConnectorService } from '../../../test/fixtures/connector-services.ts';
 import { encodeForm, sendForm } from '../../../test/forms.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
-import { DATA_SOURCE_TYPES } from '../source-types.ts';
 import { DataSourceProbe } from './schema.ts';
 
 const engine = bundledEmbedder();

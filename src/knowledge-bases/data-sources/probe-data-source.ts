@@ -1,3 +1,6 @@
+import type { SourceItem } from '../../connectors/connector.ts';
+import { GuardedHttp } from '../../connectors/http/guarded-http.ts';
+import { CONNECTORS } from '../../connectors/index.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidValue, notFound } from '../../errors.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
@@ -8,10 +11,8 @@ import { isId, newId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
 import { toAccessError } from './access-error.ts';
-import type { SourceItem } from './connectors/connector.ts';
-import { GuardedHttp } from './connectors/http/guarded-http.ts';
-import { CONNECTORS } from './connectors/index.ts';
 import { namedFiles } from './create-data-source.ts';
+import { createConnectorStores } from './open-source.ts';
 import { parseConfig } from './parse-config.ts';
 import type { DataSourceProbe, ProbeDataSource } from './schema.ts';
 import { mergeConfig } from './secret-fields.ts';
@@ -49,8 +50,10 @@ export async function probeDataSource(
   try {
     const { checkAccess, list, sample = list } = CONNECTORS[body.type];
     await checkAccess?.(http, config, timeout);
-    const ids = { organizationId, sourceId: newId('dataSource'), jobId: newId('ingestionJob') };
-    for await (const item of sample({ ...deps, ...ids, http, renderer: null }, config, timeout)) {
+    const sourceId = newId('dataSource');
+    const stores = createConnectorStores(deps.db.sql, { sourceId, jobId: newId('ingestionJob') });
+    const connectorDeps = { ...deps, ...stores, organizationId, sourceId, http, renderer: null };
+    for await (const item of sample(connectorDeps, config, timeout)) {
       items.push(item);
       if (items.length > MAX_ITEMS) break;
     }

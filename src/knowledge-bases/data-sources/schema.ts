@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { CONNECTORS } from '../../connectors/index.ts';
+import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
-import { DATA_SOURCE_TYPES } from '../source-types.ts';
-import { CONNECTORS } from './connectors/index.ts';
 
 /** Maximum characters of a name. */
 const MAX_NAME_CHARACTERS = 256;

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
+import type { Connector } from '../../connectors/connector.ts';
+import { CONNECTORS } from '../../connectors/index.ts';
+import type { DataSourceType } from '../../connectors/source-types.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
 import { mergeMetadata } from '../metadata.ts';
-import type { DataSourceType } from '../source-types.ts';
 import type { Metadata } from '../tables.ts';
-import type { Connector } from './connectors/connector.ts';
-import { CONNECTORS } from './connectors/index.ts';
 
 /** Placeholder shown instead of a secret. */
 export const REDACTED = '***';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, startApi, type TestApi } from '../../../test/harness.ts';
+import { CONNECTORS } from '../../connectors/index.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { createSecrets } from '../../lib/secrets.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
-import { CONNECTORS } from './connectors/index.ts';
 import { openSource } from './open-source.ts';
 import { type DataSourceRow, selectDataSource } from './store.ts';
 

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { ListOrder, ListQuery, NameSearch } from '../../db/page.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { DocumentWarnings, JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
-import { DATA_SOURCE_TYPES } from '../source-types.ts';
 
 /** Statuses of a document. */
 export const DOCUMENT_STATUSES = ['processing', 'completed', 'failed'] as const;

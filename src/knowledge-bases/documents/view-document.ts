@@ -1,5 +1,5 @@
+import type { DataSourceType } from '../../connectors/source-types.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
-import type { DataSourceType } from '../source-types.ts';
 import type { Chunk, Document } from './schema.ts';
 import type { ChunkRow, DocumentRow } from './store.ts';
 

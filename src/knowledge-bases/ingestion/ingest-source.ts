@@ -1,3 +1,5 @@
+import type { SourceItem } from '../../connectors/connector.ts';
+import { GuardedHttp } from '../../connectors/http/guarded-http.ts';
 import type { DocumentMetadata } from '../../extraction/document-metadata.ts';
 import { flattenMetadata } from '../../extraction/flatten-metadata.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
@@ -6,8 +8,7 @@ import { admit } from '../../inference/admission.ts';
 import { type Call, serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import type { SourceItem } from '../data-sources/connectors/connector.ts';
-import { GuardedHttp } from '../data-sources/connectors/http/guarded-http.ts';
+import { createConnectorStores } from '../data-sources/open-source.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
@@ -128,7 +129,8 @@ async function syncItems(deps: IngestDeps, context: JobContext & { call: Call },
   const { job, source, base } = context;
   const { connector, config } = deps.connectorOf(source);
   const http = new GuardedHttp(deps.config.allowPrivateHosts);
-  const connectorDeps = { ...deps, organizationId: job.organizationId, sourceId: source.id, jobId: job.id, http };
+  const stores = createConnectorStores(deps.db.sql, { sourceId: source.id, jobId: job.id });
+  const connectorDeps = { ...deps, ...stores, organizationId: job.organizationId, sourceId: source.id, http };
   const run: RunContext = {
     ...context,
     deps,

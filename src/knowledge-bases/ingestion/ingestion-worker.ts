@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { PageRenderer } from '../../connectors/browser/page-renderer.ts';
 import type { Deps } from '../../deps.ts';
 import { Extractor } from '../../extraction/extractor.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import type { JobHandler } from '../../queue/job-queue.ts';
-import { PageRenderer } from '../data-sources/connectors/browser/page-renderer.ts';
 import { openSource } from '../data-sources/open-source.ts';
 import { checkFile } from './check-file.ts';
 import { ingestSource } from './ingest-source.ts';

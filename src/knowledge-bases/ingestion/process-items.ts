@@ -1,3 +1,5 @@
+import type { PageRenderer } from '../../connectors/browser/page-renderer.ts';
+import type { Connector, SourceContent, SourceItem } from '../../connectors/connector.ts';
 import type { Deps } from '../../deps.ts';
 import type { DocumentMetadata } from '../../extraction/document-metadata.ts';
 import type { ExtractedDocument, Extraction } from '../../extraction/extracted-document.ts';
@@ -10,8 +12,6 @@ import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import type { PageRenderer } from '../data-sources/connectors/browser/page-renderer.ts';
-import type { Connector, SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
 import type { StoredMetadata } from '../documents/metadata.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { type JobError, jobErrorOf } from '../jobs/job-error.ts';

@@ -1,4 +1,4 @@
-import type { SourceItem } from '../data-sources/connectors/connector.ts';
+import type { SourceItem } from '../../connectors/connector.ts';
 import { contentFingerprint } from '../data-sources/open-source.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { applySourceMetadata } from './document-metadata.ts';

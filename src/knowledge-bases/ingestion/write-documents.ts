@@ -1,3 +1,4 @@
+import type { SourceItem } from '../../connectors/connector.ts';
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
@@ -5,7 +6,6 @@ import { StoreUnavailableError } from '../../lib/store-unavailable.ts';
 import type { IndexedChunk } from '../../search/chunk-rows.ts';
 import type { FieldValues } from '../../search/field-values.ts';
 import type { Language } from '../../search/languages.ts';
-import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { type ChunkPosition, chunkFields } from '../documents/metadata.ts';
 import { type ChunkRow, type DocumentRow, deleteTombstones, insertFutureTombstones } from '../documents/store.ts';
 import { markForRebuild } from '../index-integrity/store.ts';

@@ -1,7 +1,7 @@
+import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { invalidValue } from '../../errors.ts';
 import { type FieldValue, parseIsoDate } from '../../search/field-values.ts';
 import type { Condition, RangeOperator } from '../../search/filter.ts';
-import { DATA_SOURCE_TYPES } from '../source-types.ts';
 
 /** Maximum values of one list. */
 const MAX_VALUES = 1000;

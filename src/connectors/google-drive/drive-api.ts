@@ -1,0 +1,156 @@
+import type { Static } from 'typebox';
+import { IngestionError } from '../../extraction/ingestion-error.ts';
+import type { ServiceAccount } from '../config-fields.ts';
+import type { DriveFile } from '../drive-store.ts';
+import { createGoogleClient } from '../google-api.ts';
+import type { GuardedHttp, GuardedResponse } from '../http/guarded-http.ts';
+import type { RestClient } from '../http/rest-client.ts';
+
+const SCOPE = 'https://www.googleapis.com/auth/drive.readonly';
+/** Maximum of the API. */
+const FILES_PER_PAGE = 1000;
+/** Maximum of the API. */
+const DRIVES_PER_PAGE = 100;
+const FILE_FIELDS =
+  'id,name,mimeType,md5Checksum,modifiedTime,webViewLink,trashed,parents,driveId,shortcutDetails(targetId,targetMimeType)';
+
+/** https://developers.google.com/workspace/drive/api/reference/rest/v3/changes. Changes of drives have no `fileId`. */
+export interface DriveChange {
+  fileId?: string;
+  /** Deleted, or no longer readable. */
+  removed?: boolean;
+  /** The current state of a file that is not removed. */
+  file?: DriveFile;
+}
+
+interface ChangePage {
+  changes: DriveChange[];
+  nextPageToken?: string;
+  newStartPageToken?: string;
+}
+
+interface FilePage {
+  files: DriveFile[];
+  nextPageToken?: string;
+  incompleteSearch?: boolean;
+}
+
+/** How to reach the API. */
+export interface DriveApiOptions {
+  base: string;
+  credentials: Static<typeof ServiceAccount>;
+  includeSharedDrives: boolean;
+  retries?: number;
+}
+
+/** The Drive API v3. */
+export class DriveApi {
+  readonly #client: RestClient;
+  readonly #root: string;
+  readonly #files: string;
+  readonly #includeSharedDrives: boolean;
+
+  constructor(http: GuardedHttp, { base, credentials, includeSharedDrives, retries }: DriveApiOptions) {
+    const options = { service: 'Google Drive', credentials, scope: SCOPE };
+    this.#client = createGoogleClient(http, { ...options, ...(retries !== undefined && { retries }) });
+    this.#root = `${base}/drive/v3`;
+    this.#files = `${this.#root}/files`;
+    this.#includeSharedDrives = includeSharedDrives;
+  }
+
+  /** Lists the files that match a query, in a shared drive or in what the account can read. Throws when the search was incomplete. */
+  async *list(
+    q: string,
+    { corpus = null, pageSize = FILES_PER_PAGE }: { corpus?: string | null; pageSize?: number },
+    signal: AbortSignal,
+  ): AsyncGenerator<DriveFile> {
+    const driveId = this.#includeSharedDrives ? corpus : null;
+    let pageToken: string | undefined;
+    do {
+      const query = new URLSearchParams({
+        q,
+        pageSize: String(pageSize),
+        fields: `nextPageToken,incompleteSearch,files(${FILE_FIELDS})`,
+        supportsAllDrives: 'true',
+        includeItemsFromAllDrives: String(this.#includeSharedDrives),
+        ...(driveId === null ? { corpora: 'user' } : { corpora: 'drive', driveId }),
+        ...(pageToken !== undefined && { pageToken }),
+      });
+      const page: FilePage = await this.#client.json<FilePage>(`${this.#files}?${query}`, signal);
+      if (page.incompleteSearch === true) {
+        throw new IngestionError('too_large', 'Google Drive has not searched everywhere. Name folders in folder_ids.');
+      }
+      yield* page.files;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+  }
+
+  file(id: string, signal: AbortSignal): Promise<DriveFile> {
+    const query = new URLSearchParams({ fields: FILE_FIELDS, supportsAllDrives: 'true' });
+    return this.#client.json(`${this.#files}/${encodeURIComponent(id)}?${query}`, signal);
+  }
+
+  /** Returns the ids of the shared drives of which the account is a member. */
+  async driveIds(signal: AbortSignal): Promise<string[]> {
+    const ids: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query = new URLSearchParams({
+        pageSize: String(DRIVES_PER_PAGE),
+        fields: 'nextPageToken,drives(id)',
+        ...(pageToken !== undefined && { pageToken }),
+      });
+      const page: { drives?: { id: string }[]; nextPageToken?: string } = await this.#client.json(
+        `${this.#root}/drives?${query}`,
+        signal,
+      );
+      ids.push(...(page.drives ?? []).map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return ids;
+  }
+
+  /** Returns the current end of a change log: that of a shared drive, or of the account. */
+  async startPageToken(driveId: string | null, signal: AbortSignal): Promise<string> {
+    const query = new URLSearchParams({ supportsAllDrives: 'true', ...(driveId !== null && { driveId }) });
+    const page = await this.#client.json<{ startPageToken: string }>(
+      `${this.#root}/changes/startPageToken?${query}`,
+      signal,
+    );
+    return page.startPageToken;
+  }
+
+  /** Returns the changes since a token, the oldest first, and the token for the next ones. Throws 400 or 410 for an expired token. */
+  async changes(
+    driveId: string | null,
+    token: string,
+    signal: AbortSignal,
+  ): Promise<{ changes: DriveChange[]; newToken: string }> {
+    const changes: DriveChange[] = [];
+    for (let pageToken = token; ; ) {
+      const query = new URLSearchParams({
+        pageToken,
+        pageSize: String(FILES_PER_PAGE),
+        fields: `nextPageToken,newStartPageToken,changes(fileId,removed,file(${FILE_FIELDS}))`,
+        supportsAllDrives: 'true',
+        includeItemsFromAllDrives: String(this.#includeSharedDrives),
+        ...(driveId !== null && { driveId }),
+      });
+      const page: ChangePage = await this.#client.json<ChangePage>(`${this.#root}/changes?${query}`, signal);
+      changes.push(...page.changes);
+      if (page.nextPageToken === undefined) return { changes, newToken: page.newStartPageToken ?? pageToken };
+      pageToken = page.nextPageToken;
+    }
+  }
+
+  /** Downloads the content of a file. */
+  download(id: string, signal: AbortSignal): Promise<GuardedResponse> {
+    return this.#client.download(`${this.#files}/${encodeURIComponent(id)}?alt=media&supportsAllDrives=true`, signal);
+  }
+
+  /** Downloads a document of Google's editors in another format, at most 10 MB. */
+  export(id: string, mimeType: string, signal: AbortSignal): Promise<GuardedResponse> {
+    const query = new URLSearchParams({ mimeType });
+    return this.#client.download(`${this.#files}/${encodeURIComponent(id)}/export?${query}`, signal);
+  }
+}

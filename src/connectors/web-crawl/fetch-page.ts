@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { IngestionError, type JobErrorCode } from '../../extraction/ingestion-error.ts';
+import { type GuardedHttp, type GuardedResponse, readBody } from '../http/guarded-http.ts';
+import type { HostPace } from '../http/host-pace.ts';
+import { retryDelayMs } from '../http/retry-after.ts';
+import { pageExtension } from './page-format.ts';
+import { type PageFacts, readPage } from './read-page.ts';
+import { USER_AGENT } from './robots.ts';
+
+/** Maximum bytes of an HTML page. The largest pages of encyclopedias have 2 MiB. */
+const MAX_HTML_BYTES = 8_388_608;
+const PAGE_TIMEOUT_MS = 30_000;
+/** Delays before the second and later attempts, unless the server demands others. */
+const RETRY_DELAYS_MS = [1_000, 4_000, 10_000];
+/** Longest `Retry-After` that is waited for. */
+const MAX_RETRY_AFTER_MS = 60_000;
+const RETRIED: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+/** What a conditional request sends. */
+export interface Validators {
+  etag: string | null;
+  lastModified: string | null;
+}
+
+/** Result of fetching a URL. */
+export type FetchedPage =
+  | { kind: 'unchanged' }
+  /** The body of an item, with what the crawl needs of it. `facts` is null for formats other than HTML. */
+  | {
+      kind: 'page';
+      body: Buffer;
+      mediaType: string;
+      fingerprint: string;
+      validators: Validators;
+      facts: PageFacts | null;
+      /** Whether the JavaScript of the page was run. */
+      isRendered?: true;
+    }
+  | { kind: 'redirect'; target: string }
+  /** A page that does not exist, that robots.txt does not allow, or of a format that is not stored. */
+  | { kind: 'nothing'; reason: 'not_found' | 'unsupported_file' | 'access_denied' }
+  | { kind: 'failed'; error: IngestionError };
+
+/** A page that was fetched. */
+export type FetchedHtml = FetchedPage & { kind: 'page' };
+
+/** Dependencies of a fetch. */
+export interface PageFetcher {
+  http: GuardedHttp;
+  pace: HostPace;
+  /** Renders pages that need JavaScript; null when the operator has not enabled it. */
+  rendering: { render(url: string, page: FetchedHtml, signal: AbortSignal): Promise<FetchedPage> } | null;
+}
+
+/**
+ * Fetches a page without following redirects, and renders it if it needs JavaScript. Retries on 429, 5xx and network errors, as the server asks. Throws the signal's
+ * reason only.
+ */
+export async function fetchPage(
+  { http, pace, rendering }: PageFetcher,
+  url: string,
+  validators: Validators,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
+  for (let attempt = 0; ; attempt++) {
+    const fetched = await pace.run(() => attemptPage(http, url, validators, signal), signal);
+    if (fetched.kind === 'page' && fetched.facts?.needsJavaScript && rendering !== null) {
+      // Outside of the pace, which the requests of the page wait for.
+      return rendering.render(url, fetched, signal);
+    }
+    if (fetched.kind !== 'retry') return fetched;
+    const delayMs = fetched.retryAfterMs ?? RETRY_DELAYS_MS[attempt];
+    if (attempt >= RETRY_DELAYS_MS.length || delayMs === undefined || delayMs > MAX_RETRY_AFTER_MS) {
+      return { kind: 'failed', error: fetched.error };
+    }
+    // The whole host waits: other pages would get the same answer.
+    pace.pause(delayMs);
+  }
+}
+
+type Attempt = FetchedPage | { kind: 'retry'; error: IngestionError; retryAfterMs: number | null };
+
+/** Fetches a page once, without following redirects. `retry`: another attempt may succeed. Throws the signal's reason only. */
+export async function attemptPage(
+  http: GuardedHttp,
+  url: string,
+  validators: Validators,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const headers = {
+    'user-agent': USER_AGENT,
+    accept: 'text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain,*/*;q=0.5',
+    ...(validators.etag !== null && { 'if-none-match': validators.etag }),
+    ...(validators.lastModified !== null && { 'if-modified-since': validators.lastModified }),
+  };
+  try {
+    const response = await http.request(url, { headers, timeoutMs: PAGE_TIMEOUT_MS, follow: () => false }, signal);
+    return await readResponse(response, url, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof IngestionError)) throw error;
+    const isPassing = error.code === 'timeout' || error.code === 'server_error';
+    return isPassing ? { kind: 'retry', error, retryAfterMs: null } : { kind: 'failed', error };
+  }
+}
+
+async function readResponse(response: GuardedResponse, url: string, signal: AbortSignal): Promise<Attempt> {
+  const { status, headers } = response;
+  if (status === 200) return readContent(response, url, signal);
+  await response.discard();
+  if (status === 304) return { kind: 'unchanged' };
+  const { location } = headers;
+  if (status >= 300 && status < 400) {
+    if (location === undefined || !URL.canParse(location, url)) return { kind: 'nothing', reason: 'not_found' };
+    return { kind: 'redirect', target: new URL(location, url).href };
+  }
+  if (status === 404 || status === 410) return { kind: 'nothing', reason: 'not_found' };
+  const error = statusError(status, url);
+  if (RETRIED.has(status)) return { kind: 'retry', error, retryAfterMs: retryDelayMs(headers['retry-after']) };
+  return { kind: 'failed', error };
+}
+
+async function readContent(response: GuardedResponse, url: string, signal: AbortSignal): Promise<FetchedPage> {
+  const { headers } = response;
+  const mediaType = headers['content-type'] ?? '';
+  const extension = pageExtension(url, mediaType);
+  if (extension === null) {
+    await response.discard();
+    return { kind: 'nothing', reason: 'unsupported_file' };
+  }
+  const body = await readBody(response);
+  const isHtml = extension === 'html' || extension === 'htm';
+  if (isHtml && body.length > MAX_HTML_BYTES) {
+    throw new IngestionError('too_large', `The page is larger than ${MAX_HTML_BYTES / 1_048_576} MiB.`);
+  }
+  const charset = /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(mediaType)?.[1] ?? null;
+  const facts = isHtml ? await readPage(body, { url, charset }, signal) : null;
+  const robots = headers['x-robots-tag'] ?? '';
+  if (facts !== null) {
+    facts.noIndex ||= /\b(noindex|none)\b/i.test(robots);
+    facts.noFollow ||= /\b(nofollow|none)\b/i.test(robots);
+  }
+  const fingerprint = facts?.fingerprint ?? createHash('sha256').update(body).digest('hex');
+  const validators = { etag: headers['etag'] ?? null, lastModified: headers['last-modified'] ?? null };
+  return { kind: 'page', body, mediaType, fingerprint, validators, facts };
+}
+
+function statusError(status: number, url: string): IngestionError {
+  const { host } = new URL(url);
+  const codes: Record<number, JobErrorCode> = { 401: 'access_denied', 403: 'access_denied', 429: 'rate_limited' };
+  const code = codes[status] ?? (status >= 500 ? 'server_error' : 'not_found');
+  return new IngestionError(code, `${host} answers ${status}.`);
+}
