@@ -1,15 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import type { ApiError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { retry } from '../lib/retry.ts';
 import { type ReservedUsage, releaseCredits } from '../lib/usage-record.ts';
 import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
 import type { LinePermits } from './line-permits.ts';
 import type { LineReader } from './line-reader.ts';
-import { lineRetryDelay } from './line-retry.ts';
+import { LINE_RETRY } from './line-retry.ts';
 import type { LineResult, PendingLine } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
 import type { BatchRow } from './store.ts';
@@ -31,20 +31,19 @@ export interface LineContext {
  * Runs a line until it has a result, with retries. A line that waits for a retry holds neither a permit nor its body. Throws the reason of
  * the signals when no attempt may start any more.
  */
-export async function runLine(context: LineContext, line: PendingLine): Promise<LineResult> {
+export function runLine(context: LineContext, line: PendingLine): Promise<LineResult> {
   const { permits, batch, stop } = context;
   const metrics = batchMetrics(context.deps.metrics);
-  for (let attempt = 0; ; attempt += 1) {
+  const attempt = async (retries: number) => {
     const { result, error } = await permits.within(batch.organizationId, line.weight, stop, () => {
       const ended = metrics.lineStarted();
       return attemptLine(context, line).finally(ended);
     });
-    const delayMs = error === null ? null : lineRetryDelay(error, attempt, Math.random());
-    if (delayMs === null) return result;
+    if (error === null || !LINE_RETRY.isPassing(error, retries)) return result;
     releaseCredits(result.usage);
-    metrics.lineRetried();
-    await delay(delayMs, undefined, { signal: stop });
-  }
+    throw error;
+  };
+  return retry(attempt, { ...LINE_RETRY, onRetry: () => metrics.lineRetried(), signal: stop });
 }
 
 /** Runs a line once. Its usage is part of the result: only the attempt that ends the line is billed. */

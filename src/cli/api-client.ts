@@ -1,17 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type ClientConfig, loadClientConfig } from '../config/client-config.ts';
 import { CLIENT_DEFAULTS } from '../config/defaults.ts';
 import { OperatorError } from '../lib/operator-error.ts';
+import { retry } from '../lib/retry.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import { connectionError, HttpStatusError, notQuireError, responseError } from './client-errors.ts';
 import { findService } from './command-client.ts';
 
 /** Items of one page of a list. */
 const PAGE_ITEMS = 100;
-/** Maximum number of retries of a request rejected with 429. */
+/** Retries of a request rejected with 429. */
 const MAX_RETRIES = 5;
 /** Longest `Retry-After` that is waited for. Rate limits cover one minute. */
-const MAX_RETRY_AFTER_SECONDS = 60;
+const MAX_RETRY_AFTER_MS = 60_000;
 
 /** Options of one request. */
 export interface RequestOptions {
@@ -98,21 +98,27 @@ interface ApiRequest extends RequestOptions {
 
 async function request(call: ApiRequest): Promise<Response> {
   const { origin, apiKey, signal } = call;
-  for (let retries = 0; ; retries += 1) {
+  let retryAfterMs = Number.NaN;
+  const attempt = async () => {
+    retryAfterMs = Number.NaN;
     const response = await fetch(origin + call.path, requestInit(call)).catch((error: unknown) => {
-      if (signal?.aborted) throw signal.reason;
       throw connectionError(origin, error);
     });
-    const contentType = response.headers.get('content-type') ?? '';
-    const { status } = response;
-    if (response.ok && !contentType.startsWith('text/html')) return response;
+    const { status, ok, headers } = response;
+    const contentType = headers.get('content-type') ?? '';
+    if (ok && !contentType.startsWith('text/html')) return response;
     const text = await response.text();
-    if (response.ok) throw notQuireError(origin, { status, contentType, text });
-    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    const isRetryable = status === 429 && seconds <= MAX_RETRY_AFTER_SECONDS && retries < MAX_RETRIES;
-    if (isRetryable) await pause(seconds * 1000, undefined, signal ? { signal } : {});
-    else throw await withSuggestion(call, responseError(origin, apiKey, { status, contentType, text }));
-  }
+    if (ok) throw notQuireError(origin, { status, contentType, text });
+    if (status === 429) retryAfterMs = Number(headers.get('retry-after') ?? Number.NaN) * 1000;
+    throw await withSuggestion(call, responseError(origin, apiKey, { status, contentType, text }));
+  };
+  return retry(attempt, {
+    delaysMs: Array(MAX_RETRIES).fill(0),
+    isPassing: () => !Number.isNaN(retryAfterMs),
+    retryAfterMs: () => retryAfterMs,
+    maxRetryAfterMs: MAX_RETRY_AFTER_MS,
+    signal,
+  });
 }
 
 function requestInit({ apiKey, method, body, signal, idempotencyKey }: ApiRequest): RequestInit {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../lib/logger.ts';
+import { retry } from '../lib/retry.ts';
 
 /** SQLSTATE `cannot_connect_now`: the server starts, recovers from a crash, or shuts down. */
 const CANNOT_CONNECT_NOW = '57P03';
@@ -13,16 +13,16 @@ const PROGRESS_MS = 10_000;
  */
 export async function awaitServer(connect: () => Promise<unknown>, name: string, logger: Logger): Promise<void> {
   const startedAt = performance.now();
-  for (let nextReportMs = 0; ; await delay(POLL_MS)) {
-    try {
-      await connect();
-      return;
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== CANNOT_CONNECT_NOW) throw error;
+  let nextReportMs = 0;
+  await retry(connect, {
+    delaysMs: [POLL_MS],
+    budgetMs: Number.POSITIVE_INFINITY,
+    isPassing: (error) => (error as { code?: unknown }).code === CANNOT_CONNECT_NOW,
+    onRetry: () => {
       const waitedMs = Math.round(performance.now() - startedAt);
-      if (waitedMs < nextReportMs) continue;
+      if (waitedMs < nextReportMs) return;
       nextReportMs = waitedMs + PROGRESS_MS;
       logger.warn({ waitedMs }, `waiting for the database: ${name} does not accept connections yet`);
-    }
-  }
+    },
+  });
 }

@@ -77,9 +77,24 @@ describe('retry', () => {
       starts: [0, 0],
       ends: '1',
     },
+    {
+      name: 'multiplies the delays by a random factor within the jitter',
+      policy: { delaysMs: [20, 40], jitter: [0.5, 4.5] },
+      failures: 2,
+      starts: [0, 30, 90],
+      ends: 'done',
+    },
+    {
+      name: 'passes the delay with its jitter to the demand',
+      policy: { delaysMs: [20], jitter: [1, 3], retryAfterMs: (_error: unknown, delayMs: number) => 20 + delayMs },
+      failures: 1,
+      starts: [0, 50],
+      ends: 'done',
+    },
   ])
     it(name, async (t) => {
       const { call, startedMs, settle } = failing(t, failures);
+      t.mock.method(Math, 'random', () => 0.25);
       const retried: number[] = [];
       const options = { ...policy, onRetry: (_error: unknown, retries: number) => void retried.push(retries) };
       assert.equal(outcome(await settle(retry(call, options as Parameters<typeof retry>[1]))), ends);
@@ -92,6 +107,27 @@ describe('retry', () => {
         starts.slice(1).map((_, retries) => retries),
       );
     });
+
+  it('begins again with the delays after an attempt that made progress', async () => {
+    let attempts = 0;
+    const delays: [retries: number, delayMs: number][] = [];
+    const fail = () => {
+      attempts += 1;
+      return Promise.reject(new Error(`${attempts}`));
+    };
+    const policy = {
+      delaysMs: [1, 2],
+      hasProgressed: () => attempts === 3,
+      onRetry: (_error: unknown, retries: number, delayMs: number) => void delays.push([retries, delayMs]),
+    };
+    await assert.rejects(retry(fail, policy), new Error('5'));
+    assert.deepEqual(delays, [
+      [0, 1],
+      [1, 2],
+      [0, 1],
+      [1, 2],
+    ]);
+  });
 
   it('throws the reason of its signal, during a wait and instead of the error of an attempt', async () => {
     const waiting = new AbortController();

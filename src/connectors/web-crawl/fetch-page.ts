@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { IngestionError, type JobErrorCode } from '../../extraction/ingestion-error.ts';
+import { retry } from '../../lib/retry.ts';
 import { type GuardedHttp, type GuardedResponse, readBody } from '../http/guarded-http.ts';
 import type { HostPace } from '../http/host-pace.ts';
+import { ServiceError } from '../http/rest-client.ts';
 import { retryDelayMs } from '../http/retry-after.ts';
 import { pageExtension } from './page-format.ts';
 import { type PageFacts, readPage } from './read-page.ts';
@@ -62,62 +64,52 @@ export async function fetchPage(
   validators: Validators,
   signal: AbortSignal,
 ): Promise<FetchedPage> {
-  for (let attempt = 0; ; attempt++) {
-    const fetched = await pace.run(() => attemptPage(http, url, validators, signal), signal);
-    if (fetched.kind === 'page' && fetched.facts?.needsJavaScript && rendering !== null) {
-      // Outside of the pace, which the requests of the page wait for.
-      return rendering.render(url, fetched, signal);
-    }
-    if (fetched.kind !== 'retry') return fetched;
-    const delayMs = fetched.retryAfterMs ?? RETRY_DELAYS_MS[attempt];
-    if (attempt >= RETRY_DELAYS_MS.length || delayMs === undefined || delayMs > MAX_RETRY_AFTER_MS) {
-      return { kind: 'failed', error: fetched.error };
-    }
+  const fetched = await retry(() => pace.run(() => attemptPage(http, url, validators, signal), signal), {
+    delaysMs: RETRY_DELAYS_MS,
+    isPassing: (error) => (error instanceof ServiceError ? RETRIED.has(error.status) : isNetworkError(error)),
+    retryAfterMs: (error) => (error instanceof ServiceError ? error.retryAfterMs : null),
+    maxRetryAfterMs: MAX_RETRY_AFTER_MS,
     // The whole host waits: other pages would get the same answer.
-    pace.pause(delayMs);
-  }
+    onRetry: (_error, _retries, delayMs) => pace.pause(delayMs),
+    signal,
+  }).catch((error: unknown): FetchedPage => {
+    signal.throwIfAborted();
+    if (error instanceof IngestionError) return { kind: 'failed', error };
+    throw error;
+  });
+  if (fetched.kind !== 'page' || !fetched.facts?.needsJavaScript || rendering === null) return fetched;
+  // Outside of the pace, which the requests of the page wait for.
+  return rendering.render(url, fetched, signal);
 }
 
-type Attempt = FetchedPage | { kind: 'retry'; error: IngestionError; retryAfterMs: number | null };
+const isNetworkError = (error: unknown) =>
+  error instanceof IngestionError && (error.code === 'timeout' || error.code === 'server_error');
 
-/** Fetches a page once, without following redirects. `retry`: another attempt may succeed. Throws the signal's reason only. */
+/** Fetches a page once, without following redirects. Throws an `IngestionError`, or the signal's reason. */
 export async function attemptPage(
   http: GuardedHttp,
   url: string,
   validators: Validators,
   signal: AbortSignal,
-): Promise<Attempt> {
+): Promise<FetchedPage> {
   const headers = {
     'user-agent': USER_AGENT,
     accept: 'text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain,*/*;q=0.5',
     ...(validators.etag !== null && { 'if-none-match': validators.etag }),
     ...(validators.lastModified !== null && { 'if-modified-since': validators.lastModified }),
   };
-  try {
-    const response = await http.request(url, { headers, timeoutMs: PAGE_TIMEOUT_MS, follow: () => false }, signal);
-    return await readResponse(response, url, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof IngestionError)) throw error;
-    const isPassing = error.code === 'timeout' || error.code === 'server_error';
-    return isPassing ? { kind: 'retry', error, retryAfterMs: null } : { kind: 'failed', error };
-  }
-}
-
-async function readResponse(response: GuardedResponse, url: string, signal: AbortSignal): Promise<Attempt> {
-  const { status, headers } = response;
+  const response = await http.request(url, { headers, timeoutMs: PAGE_TIMEOUT_MS, follow: () => false }, signal);
+  const { status } = response;
   if (status === 200) return readContent(response, url, signal);
   await response.discard();
   if (status === 304) return { kind: 'unchanged' };
-  const { location } = headers;
+  const { location } = response.headers;
   if (status >= 300 && status < 400) {
     if (location === undefined || !URL.canParse(location, url)) return { kind: 'nothing', reason: 'not_found' };
     return { kind: 'redirect', target: new URL(location, url).href };
   }
   if (status === 404 || status === 410) return { kind: 'nothing', reason: 'not_found' };
-  const error = statusError(status, url);
-  if (RETRIED.has(status)) return { kind: 'retry', error, retryAfterMs: retryDelayMs(headers['retry-after']) };
-  return { kind: 'failed', error };
+  throw statusError(response, url);
 }
 
 async function readContent(response: GuardedResponse, url: string, signal: AbortSignal): Promise<FetchedPage> {
@@ -145,9 +137,12 @@ async function readContent(response: GuardedResponse, url: string, signal: Abort
   return { kind: 'page', body, mediaType, fingerprint, validators, facts };
 }
 
-function statusError(status: number, url: string): IngestionError {
+function statusError({ status, headers }: GuardedResponse, url: string): ServiceError {
   const { host } = new URL(url);
   const codes: Record<number, JobErrorCode> = { 401: 'access_denied', 403: 'access_denied', 429: 'rate_limited' };
   const code = codes[status] ?? (status >= 500 ? 'server_error' : 'not_found');
-  return new IngestionError(code, `${host} answers ${status}.`);
+  return new ServiceError(code, `${host} answers ${status}.`, {
+    status,
+    retryAfterMs: retryDelayMs(headers['retry-after']),
+  });
 }

@@ -50,11 +50,8 @@ async function readStart(http: ConnectorDeps['http'], start: string, signal: Abo
   throw new IngestionError('not_found', `${start} redirects more than ${MAX_REDIRECTS} times.`);
 }
 
-function toError(
-  fetched: Exclude<FetchedPage, { kind: 'page' | 'redirect' }> | { kind: 'retry'; error: IngestionError },
-  url: string,
-) {
-  if (fetched.kind === 'failed' || fetched.kind === 'retry') return fetched.error;
+function toError(fetched: Exclude<FetchedPage, { kind: 'page' | 'redirect' }>, url: string) {
+  if (fetched.kind === 'failed') return fetched.error;
   if (fetched.kind === 'nothing' && fetched.reason === 'unsupported_file') {
     return new IngestionError('unsupported_file', `${url} is not of a supported format.`);
   }

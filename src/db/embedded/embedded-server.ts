@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { retry } from '../../lib/retry.ts';
 import { describeFree, freeBytes, MIN_FREE_BYTES } from '../../lib/writable-folder.ts';
 import { createCluster, holdsDatabase, secureCluster, waysOut } from './cluster-folder.ts';
 import { run } from './launch.ts';
@@ -24,8 +25,7 @@ const MAX_FAILURES = 12;
  * memory.
  */
 const STILL_IN_USE = /pre-existing shared memory block|lock file .* already exists/;
-const STILL_IN_USE_RETRIES = 50;
-const STILL_IN_USE_MS = 100;
+const STILL_IN_USE_DELAYS_MS: readonly number[] = Array(50).fill(100);
 
 /** Options of the server. */
 export interface EmbeddedServerOptions {
@@ -134,15 +134,13 @@ async function untilExit(server: ServerProcess): Promise<{ readyAtMs: number; ex
 }
 
 /** Starts a server and waits until it accepts connections. Throws an `OperatorError` when it does not start. */
-async function startFirst(folder: string, choice: ServerChoice, logger: Logger): Promise<ServerProcess> {
-  for (let retries = 0; ; retries += 1) {
+function startFirst(folder: string, choice: ServerChoice, logger: Logger): Promise<ServerProcess> {
+  const start = async () => {
     const server = startServer(folder, choice, logger);
     if (await server.ready) return server;
-    const exit = await server.exited;
-    const isInUse = exit.failures.some((message) => STILL_IN_USE.test(message));
-    if (!isInUse || retries === STILL_IN_USE_RETRIES) throw await startFailure(folder, exit);
-    await delay(STILL_IN_USE_MS);
-  }
+    throw await startFailure(folder, await server.exited);
+  };
+  return retry(start, { delaysMs: STILL_IN_USE_DELAYS_MS, isPassing: (error) => STILL_IN_USE.test(String(error)) });
 }
 
 async function startFailure(folder: string, { code, signal, failures }: ServerExit): Promise<OperatorError> {

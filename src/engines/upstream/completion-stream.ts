@@ -2,6 +2,7 @@ import { ApiError } from '../../errors.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { SseParser } from '../../lib/sse-parser.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
+import { redactedUrl } from './attempt.ts';
 import { CompletionParser } from './completion-parser.ts';
 import {
   errorFrameStatus,
@@ -11,7 +12,6 @@ import {
   upstreamErrorToApiError,
 } from './error-mapping.ts';
 import { HttpExchangeError } from './http-exchange.ts';
-import { redactedUrl } from './retries.ts';
 import { type CompletionContext, paramOf, type StartedResponse } from './start-completion.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
 

@@ -82,6 +82,7 @@ export class JsonClient {
       headers: this.#headers,
       apiKey: this.#apiKey,
       timeouts: this.#timeouts,
+      contextLength: () => null,
     };
     const response = await sendJsonRequest(context, jsonRequest, AbortSignal.any([signal, this.#closing.signal]));
     this.#answered = true;

@@ -1,33 +1,14 @@
-import { describeError } from '../../lib/operator-error.ts';
 import type { GenerationRequest } from '../engine.ts';
+import { type AttemptContext, attempt, type UpstreamRequest } from './attempt.ts';
 import { remainingCompletionTokens } from './context-overflow.ts';
-import {
-  exchangeErrorToApiError,
-  findContextOverflow,
-  parseUpstreamError,
-  rejectsField,
-  type UpstreamError,
-  upstreamErrorToApiError,
-} from './error-mapping.ts';
-import { type Exchange, HttpExchangeError } from './http-exchange.ts';
+import { findContextOverflow, rejectsField, type UpstreamError } from './error-mapping.ts';
+import type { Exchange } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
 import { type BodyFacts, requestBody } from './request-body.ts';
-import {
-  type FailedAttempt,
-  isTransient,
-  MAX_ERROR_BYTES,
-  type RetryContext,
-  redactedUrl,
-  send,
-  withRetries,
-} from './retries.ts';
 
-/** Context of an attempt. */
-export interface CompletionContext extends RetryContext {
-  headers: Record<string, string>;
-  apiKey: string | null;
+/** Context of a completion. */
+export interface CompletionContext extends AttemptContext {
   facts(): BodyFacts;
-  contextLength(): number | null;
 }
 
 /** A response with status 2xx and its first bytes; null when it is empty. */
@@ -35,11 +16,6 @@ export interface StartedResponse {
   exchange: Exchange;
   replica: Replica;
   first: Buffer | null;
-}
-
-/** `changed`: the request that the server is likely to accept. */
-interface FailedCompletion extends FailedAttempt {
-  changed?: GenerationRequest;
 }
 
 /** Parameters that only tune the answer: a server that does not know one, or its value, gets the request without it. */
@@ -51,70 +27,29 @@ const HINTS = ['reasoning_effort', 'verbosity'];
  */
 export function openCompletion(
   context: CompletionContext,
-  given: GenerationRequest,
+  original: GenerationRequest,
   signal: AbortSignal,
 ): Promise<StartedResponse> {
-  let request = given;
-  const once = async (replica: Replica): Promise<{ result: StartedResponse } | FailedCompletion> => {
-    const outcome = await tryReplica(context, replica, request, signal);
-    if ('error' in outcome) request = outcome.changed ?? request;
-    return outcome;
-  };
-  return withRetries(context, once, signal);
-}
-
-async function tryReplica(
-  context: CompletionContext,
-  replica: Replica,
-  request: GenerationRequest,
-  signal: AbortSignal,
-): Promise<{ result: StartedResponse } | FailedCompletion> {
-  const { replicas, headers, timeouts } = context;
-  const path = completionPath(replica, request);
-  const firstByteSeconds = request.incremental ? timeouts.firstByteSeconds : timeouts.wholeResponseSeconds;
-  const body = requestBody(request, context.facts());
-  const { idleSeconds } = timeouts;
-  const exchange = send(replica, { path, method: 'POST', headers, body, firstByteSeconds, idleSeconds }, signal);
-  try {
-    const first = await exchange.first();
-    if (exchange.status >= 200 && exchange.status <= 299) {
-      replicas.succeeded(replica);
-      return { result: { exchange, replica, first } };
-    }
-    const upstreamError = parseUpstreamError(
-      exchange.status,
-      await exchange.text(first, MAX_ERROR_BYTES),
-      exchange.retryAfter,
-    );
-    return rejectedAttempt(context, replica, request, upstreamError);
-  } catch (error) {
-    signal.throwIfAborted();
-    const isPassing = error instanceof HttpExchangeError && error.kind === 'connection';
-    replicas.failed(replica, describeError(error));
-    return {
-      error: exchangeErrorToApiError(error, redactedUrl(replica, path), false),
-      retry: isPassing,
-      waitSeconds: null,
-    };
-  }
-}
-
-function rejectedAttempt(
-  context: CompletionContext,
-  replica: Replica,
-  request: GenerationRequest,
-  upstreamError: UpstreamError,
-): FailedCompletion {
-  const retry = isTransient(upstreamError.status, replica, context.replicas);
-  const error = upstreamErrorToApiError(upstreamError, {
+  const { timeouts } = context;
+  const firstByteSeconds = original.incremental ? timeouts.firstByteSeconds : timeouts.wholeResponseSeconds;
+  let request = original;
+  const completion: UpstreamRequest<StartedResponse> = {
+    prepare: (endpoints) => ({
+      path: request.prompt.kind === 'chat' ? endpoints.chat : endpoints.text,
+      method: 'POST',
+      body: requestBody(request, context.facts()),
+      firstByteSeconds,
+    }),
     param: paramOf(request),
-    contextLength: context.contextLength(),
-    address: redactedUrl(replica, completionPath(replica, request)),
-    apiKey: context.apiKey,
-  });
-  const changed = withRoom(request, upstreamError) ?? withoutRejectedHint(request, upstreamError);
-  if (changed !== null) return { error, retry: true, waitSeconds: 0, changed };
-  return { error, retry, waitSeconds: upstreamError.retryAfterSeconds };
+    read: async (exchange, first, replica) => ({ exchange, replica, first }),
+    reviewRejection: (upstreamError, failed) => {
+      const changed = withRoom(request, upstreamError) ?? withoutRejectedHint(request, upstreamError);
+      if (changed === null) return failed;
+      request = changed;
+      return { error: failed.error, isPassing: true, waitMs: 0 };
+    },
+  };
+  return attempt(context, completion, signal);
 }
 
 /** Where the prompt fits and `max_tokens` does not: a completion may end at the end of the context. */
@@ -132,10 +67,6 @@ function withoutRejectedHint(request: GenerationRequest, upstreamError: Upstream
   if (hint === undefined) return null;
   const { [hint]: _, ...others } = upstreamParameters;
   return { ...request, upstreamParameters: others };
-}
-
-function completionPath({ endpoints }: Replica, { prompt }: GenerationRequest): string {
-  return prompt.kind === 'chat' ? endpoints.chat : endpoints.text;
 }
 
 /** Field of the caller's request that has the prompt. */

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { retry } from '../../lib/retry.ts';
 import {
   type Dispatchers,
   describeTransferError,
@@ -73,34 +73,24 @@ export async function download(
   options: DownloadOptions,
   signal: AbortSignal,
 ): Promise<DownloadResult> {
-  const backoff = options.backoffMs ?? BACKOFF_MS;
-  let hasRestarted = false;
-  for (let failures = 0; ; ) {
-    const before = partial.size;
-    try {
-      await transfer(source, partial, options, signal);
-      const isMixed = partial.isResumed && !hasRestarted;
-      const result = verify(source, partial, options);
-      if (result !== null) return result;
-      await partial.clear();
-      if (!isMixed) throw wrongHash(source);
-      // The part from an earlier process may be damaged, or belong to another version of the file: start over once.
-      hasRestarted = true;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof TransferError)) throw error;
-      if (partial.size - before >= PROGRESS_BYTES) failures = 0;
-      const pause = backoff[failures];
-      failures += 1;
-      if (pause === undefined) throw gaveUp(source, partial, failures, error);
-      if (error instanceof SourceChangedError) await partial.clear();
-      const retryAfterMs = Math.min((error.retryAfterSeconds ?? 0) * 1_000, MAX_RETRY_AFTER_MS);
-      // Jitter, so that several services behind one address do not retry at the same time.
-      const pauseMs = Math.max(pause * (0.75 + Math.random() / 2), retryAfterMs);
-      options.onRetry?.(error.message, pauseMs);
-      await delay(pauseMs, undefined, { signal });
-    }
-  }
+  const delaysMs = options.backoffMs ?? BACKOFF_MS;
+  let sizeBefore = partial.size;
+  const attempt = () => {
+    sizeBefore = partial.size;
+    return transferVerified(source, partial, options, signal);
+  };
+  return retry(attempt, {
+    delaysMs,
+    jitter: [0.75, 1.25],
+    isPassing: (error) => error instanceof TransferError,
+    hasProgressed: () => partial.size - sizeBefore >= PROGRESS_BYTES,
+    retryAfterMs: (error, delayMs) =>
+      Math.max(delayMs, Math.min((error as TransferError).retryAfterMs, MAX_RETRY_AFTER_MS)),
+    onRetry: (error, _retries, delayMs) => options.onRetry?.((error as TransferError).message, delayMs),
+    signal,
+  }).catch((error: unknown) => {
+    throw error instanceof TransferError ? gaveUp(source, partial, delaysMs.length + 1, error) : error;
+  });
 }
 
 function gaveUp(source: ModelSource, partial: PartialFile, attempts: number, last: Error): OperatorError {
@@ -109,6 +99,28 @@ function gaveUp(source: ModelSource, partial: PartialFile, attempts: number, las
       ? 'The received part is kept: the next pull resumes it.'
       : 'Is this machine connected? HTTPS_PROXY names a proxy, QUIRE_HUB_URL a mirror of the hub.';
   return new OperatorError(`${source.from} could not be fetched in ${attempts} attempts (${last.message}). ${advice}`);
+}
+
+/** One attempt. Throws a `TransferError` when the next one may succeed. */
+async function transferVerified(
+  source: ModelSource,
+  partial: PartialFile,
+  options: DownloadOptions,
+  signal: AbortSignal,
+): Promise<DownloadResult> {
+  try {
+    await transfer(source, partial, options, signal);
+  } catch (error) {
+    if (error instanceof SourceChangedError) await partial.clear();
+    throw error;
+  }
+  const { isResumed } = partial;
+  const result = verify(source, partial, options);
+  if (result !== null) return result;
+  await partial.clear();
+  if (!isResumed) throw wrongHash(source);
+  // The part from an earlier process may be damaged, or belong to another version of the file: start over once.
+  return transferVerified(source, partial, options, signal);
 }
 
 function wrongHash(source: ModelSource): OperatorError {

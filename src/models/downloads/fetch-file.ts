@@ -14,12 +14,12 @@ const SHA256 = /^[0-9a-f]{64}$/;
 /** A transfer failure that is worth a retry. */
 export class TransferError extends Error {
   override readonly name = 'TransferError';
-  /** `Retry-After` of the server in seconds; null when absent. */
-  readonly retryAfterSeconds: number | null;
+  /** `Retry-After` of the server; 0 when absent. */
+  readonly retryAfterMs: number;
 
-  constructor(message: string, retryAfterSeconds: number | null = null) {
+  constructor(message: string, retryAfterMs = 0) {
     super(message);
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

@@ -110,6 +110,14 @@ describe('a pull', () => {
     );
   });
 
+  it('does not count failures of attempts that brought a mebibyte', async () => {
+    const large = Buffer.concat([TINY, Buffer.alloc(5_000_000)]);
+    hub.files.set(PATH, large);
+    hub.acts.push(dropAfter(1_400_000, 3));
+    assertPulled(await pull({ backoffMs: [0] }), large);
+    assert.equal(hub.seen.length, 4);
+  });
+
   it('gives up after attempts that bring nothing, keeps what came, and goes on when asked again', async () => {
     hub.acts.push(dropAfter(400_000, 1), (_request, response) => {
       response.destroy();
@@ -140,6 +148,17 @@ describe('a pull', () => {
     hub.acts.length = 0;
     hub.files.set(PATH, OTHER);
     assertPulled(await pull(), OTHER);
+  });
+
+  it('begins anew when the file at its source is shorter than what came', async () => {
+    mkdirSync(join(dataDir, 'models'));
+    const longer = Buffer.concat([TINY, OTHER]);
+    writeFileSync(partialPath(dataDir, NAME), longer);
+    const state = { from: WORD, etag: null, sha256: sha256Hex(longer), bytes: null };
+    writeFileSync(`${partialPath(dataDir, NAME)}.json`, JSON.stringify(state));
+    const retries: string[] = [];
+    assertPulled(await pull({ onRetry: (why) => retries.push(why) }));
+    assert.deepEqual(retries, ['the file at its source is shorter than the received part']);
   });
 
   it('begins anew when what an earlier process left is damaged', async () => {

@@ -10,7 +10,7 @@ export function errorFromResponse(response: FileResponse, { from, url }: ModelSo
   const { status } = response;
   if (RETRYABLE_STATUSES.has(status)) {
     const seconds = Number(response.header('retry-after') ?? Number.NaN);
-    return new TransferError(`${url.origin} answers ${status}`, Number.isFinite(seconds) ? seconds : null);
+    return new TransferError(`${url.origin} answers ${status}`, Number.isFinite(seconds) ? seconds * 1_000 : 0);
   }
   // The hub answers 401 for unknown repositories, to hide private ones; this header holds the actual reason.
   const code = response.header('x-error-code');
