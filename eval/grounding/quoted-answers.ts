@@ -20,18 +20,20 @@ const DOCS = join(import.meta.dirname, '../../docs/use');
 /** Questions of XQuAD for each language, half of them without the paragraph that answers. */
 const XQUAD_QUESTIONS = 150;
 const STEMMED: ReadonlySet<string> = new Set(['en', 'de', 'es', 'ro', 'ru', 'tr', 'ar']);
-const CHUNKING = { type: 'recursive', chunkSizeTokens: 512, chunkOverlapTokens: 64 } as const;
+/** Default chunking of knowledge bases. */
+export const CHUNKING = { type: 'recursive', chunkSizeTokens: 512, chunkOverlapTokens: 64 } as const;
 const never = new AbortController().signal;
 
-/** A question and the knowledge base that is searched for it. */
-interface Case {
+/** A question with the chunks that the search returns for it. */
+export interface Case {
   question: string;
   /** Whether a text contains the answer; null when no document does. */
   isRight: ((text: string) => boolean) | null;
   chunks: readonly ContextChunk[];
 }
 
-interface Models {
+/** The engines of the evaluation. */
+export interface Models {
   embedder: EmbeddingEngine;
   reranker: RerankEngine;
 }
@@ -40,31 +42,35 @@ interface Models {
 export async function quotedTable(models: Models, data: string): Promise<MetricTable> {
   const rows: MetricRow[] = [];
   for (const name of ['development', 'held-back', 'quire-docs']) {
-    rows.push(await measure(name, await manualCases(models, name), models));
+    rows.push(await measureAnswers(name, await manualCases(models, name), models));
   }
   for (const [done, code] of CODES.entries()) {
     for (const half of [0, 1]) {
       const name = `XQuAD ${code}, ${half === 0 ? 'development' : 'report'}`;
-      rows.push(await measure(name, await xquadCases(models, data, { code, half }), models));
+      rows.push(await measureAnswers(name, await xquadCases(models, data, { code, half }), models));
     }
     showProgress(done + 1, CODES.length, 'quoted answers');
   }
   return {
     title: 'Answers from knowledge bases',
     subject: 'questions',
-    columns: [
-      countColumn('answerable'),
-      metricColumn('right'),
-      metricColumn('wrong'),
-      metricColumn('declined, closest right'),
-      countColumn('unanswerable'),
-      metricColumn('declined'),
-    ],
+    columns: ANSWER_COLUMNS,
     rows,
   };
 }
 
-async function measure(name: string, cases: readonly Case[], { reranker }: Models): Promise<MetricRow> {
+/** Columns of `measureAnswers`. */
+export const ANSWER_COLUMNS = [
+  countColumn('answerable'),
+  metricColumn('right'),
+  metricColumn('wrong'),
+  metricColumn('declined, closest right'),
+  countColumn('unanswerable'),
+  metricColumn('declined'),
+];
+
+/** Answers the questions with the bundled chat model's selection. Returns a row of `ANSWER_COLUMNS`. */
+export async function measureAnswers(name: string, cases: readonly Case[], { reranker }: Models): Promise<MetricRow> {
   const counts = { answerable: 0, right: 0, wrong: 0, closest: 0, unanswerable: 0, declined: 0 };
   for (const { question, isRight, chunks } of cases) {
     const context = { question, previousQuestion: '', fallback: null, isCertain: true, isSearched: true };
@@ -149,7 +155,7 @@ async function xquadCases(
 }
 
 /** A chunk as grounding gets it. */
-function makeChunk(
+export function makeChunk(
   documentId: string,
   chunk: Pick<ContextChunk, 'text' | 'startIndex' | 'endIndex'> & Partial<ContextChunk>,
 ): ContextChunk {
@@ -157,17 +163,18 @@ function makeChunk(
   return { ...fields, ...chunk } as ContextChunk;
 }
 
-/** A search by the settings of chats; one hit more than a chat gets. */
-async function searchIn({ embedder }: Models, chunks: readonly ContextChunk[], language: Language) {
+/** Returns a search by the settings of chats. By default it returns one hit more than a chat gets. */
+export async function searchIn({ embedder }: Models, chunks: readonly ContextChunk[], language: Language) {
   const texts = chunks.map(({ text }) => text);
   const search = await Searched.of(embedder, texts, language);
-  return async (question: string): Promise<ContextChunk[]> => {
+  return async (question: string, count = SELECTIVE_SEARCH.top_k + 1): Promise<ContextChunk[]> => {
     const [scores = []] = await search.hybrid([question]);
-    const best = bestOf(scores, SELECTIVE_SEARCH.top_k + 1).filter(
+    const best = bestOf(scores, count).filter(
       (at) => (scores[at] ?? 0) >= SELECTIVE_SEARCH.min_score,
     );
     return best.map((at) => ({ ...(chunks[at] as ContextChunk), score: scores[at] ?? 0 }));
   };
 }
 
-const plain = (text: string): string => text.replace(/^> ?/gm, '').replace(/\s+/g, ' ');
+/** Text without line breaks and quote marks. */
+export const plain = (text: string): string => text.replace(/^> ?/gm, '').replace(/\s+/g, ' ');

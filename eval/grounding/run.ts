@@ -8,6 +8,7 @@ import { createBundledRerank } from '../../src/engines/bundled/bundled-rerank.ts
 import { attributionTable, SPLIT_FILE } from './attribution-table.ts';
 import { followUpTable } from './follow-up-table.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
+import { longDocumentTable } from './long-documents.ts';
 import { quotedTable } from './quoted-answers.ts';
 import { QUESTION_FILE, shownTable } from './shown-sentences.ts';
 
@@ -22,6 +23,8 @@ async function main(): Promise<void> {
   const reranker = createBundledRerank(BUNDLED_MODELS.rerank);
   const say = (table: MetricTable): boolean => process.stdout.write(`${renderMetricTable(table)}\n\n`);
   try {
+    const long = await longDocumentTable({ embedder, reranker }, data);
+    if (long !== null) say(long);
     say(await quotedTable({ embedder, reranker }, data));
     say(await shownTable(embedder, reranker, data));
     say(attributionTable(data));
