@@ -4,7 +4,7 @@ import { type MetricTable, metricColumn } from '../../bench/harness/metric-table
 import { chunkText } from '../../src/chunking/chunk-text.ts';
 import { Extractor } from '../../src/extraction/extractor.ts';
 import { type ContextChunk, SELECTIVE_SEARCH } from '../../src/knowledge-bases/grounding/gather-context.ts';
-import { ANSWER_COLUMNS, CHUNKING, makeChunk, type Models, measureAnswers, plain, searchIn } from './quoted-answers.ts';
+import { ANSWER_COLUMNS, CHUNKING, type Models, makeChunk, measureAnswers, plain, searchIn } from './quoted-answers.ts';
 
 const HALVES = ['development', 'held-back'];
 /** Ranks up to which the fact is looked for. */
@@ -37,7 +37,10 @@ export async function longDocumentTable(models: Models, data: string): Promise<M
   }
 }
 
-async function measureHalf(half: string, { folder, extractor, models }: { folder: string; extractor: Extractor; models: Models }) {
+async function measureHalf(
+  half: string,
+  { folder, extractor, models }: { folder: string; extractor: Extractor; models: Models },
+) {
   const questions = readQuestions(half);
   const chunks: ContextChunk[] = [];
   for (const document of new Set(questions.map((each) => each.document))) {
@@ -59,7 +62,9 @@ async function measureHalf(half: string, { folder, extractor, models }: { folder
 }
 
 function readQuestions(half: string): Question[] {
-  const lines = readFileSync(join(import.meta.dirname, `../long-documents/${half}.jsonl`), 'utf8').trim().split('\n');
+  const lines = readFileSync(join(import.meta.dirname, `../long-documents/${half}.jsonl`), 'utf8')
+    .trim()
+    .split('\n');
   return lines.map((line) => JSON.parse(line) as Question);
 }
 

@@ -169,9 +169,7 @@ export async function searchIn({ embedder }: Models, chunks: readonly ContextChu
   const search = await Searched.of(embedder, texts, language);
   return async (question: string, count = SELECTIVE_SEARCH.top_k + 1): Promise<ContextChunk[]> => {
     const [scores = []] = await search.hybrid([question]);
-    const best = bestOf(scores, count).filter(
-      (at) => (scores[at] ?? 0) >= SELECTIVE_SEARCH.min_score,
-    );
+    const best = bestOf(scores, count).filter((at) => (scores[at] ?? 0) >= SELECTIVE_SEARCH.min_score);
     return best.map((at) => ({ ...(chunks[at] as ContextChunk), score: scores[at] ?? 0 }));
   };
 }

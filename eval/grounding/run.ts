@@ -7,8 +7,8 @@ import { createBundledEmbedding } from '../../src/engines/bundled/bundled-embedd
 import { createBundledRerank } from '../../src/engines/bundled/bundled-rerank.ts';
 import { attributionTable, SPLIT_FILE } from './attribution-table.ts';
 import { followUpTable } from './follow-up-table.ts';
-import { CODES, xquadOf } from './paired-questions.ts';
 import { longDocumentTable } from './long-documents.ts';
+import { CODES, xquadOf } from './paired-questions.ts';
 import { quotedTable } from './quoted-answers.ts';
 import { QUESTION_FILE, shownTable } from './shown-sentences.ts';
 
