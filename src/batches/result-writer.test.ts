@@ -163,13 +163,13 @@ describe('ResultWriter with a slow or failing database', () => {
     return new ResultWriter({ db, metrics: new Registry(), recordUsage }, 'batch_1');
   };
 
-  it('waits while 128 results are pending', async () => {
+  it('waits while 128 results wait for the statement in flight', async () => {
     const gate = Promise.withResolvers<{ rows: [] }>();
     const writer = writerOf(() => gate.promise);
     const settled: number[] = [];
-    for (let line = 0; line < 128; line += 1) await writer.add(resultOf(line, settled));
+    for (let line = 0; line < 255; line += 1) await writer.add(resultOf(line, settled));
     let isWaiting = true;
-    const last = writer.add(resultOf(128, settled)).then(() => {
+    const last = writer.add(resultOf(255, settled)).then(() => {
       isWaiting = false;
     });
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -177,7 +177,7 @@ describe('ResultWriter with a slow or failing database', () => {
     gate.resolve({ rows: [] });
     await last;
     await writer.flush();
-    assert.equal(settled.length, 129, 'results that another process has stored give their credits back');
+    assert.equal(settled.length, 256, 'results that another process has stored give their credits back');
   });
 
   it('gives back the credits of all results that could not be stored', async () => {

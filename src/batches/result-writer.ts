@@ -1,6 +1,8 @@
 import { FailedStatement } from '../db/failed-statement.ts';
 import type { Deps } from '../deps.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
 import { type RetryPolicy, retry } from '../lib/retry.ts';
+import { settleAll } from '../lib/settle-all.ts';
 import { releaseCredits } from '../lib/usage-record.ts';
 import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
@@ -10,8 +12,8 @@ export type ResultWriterDeps = Pick<Deps, 'db' | 'metrics' | 'recordUsage'>;
 
 /** Results of one statement. */
 const MAX_RESULTS = 128;
-/** Bytes of response bodies that wait for the statement in flight. */
-const MAX_PENDING_BYTES = 32 * 1024 * 1024;
+/** Bytes of their response bodies; as many wait for the statement in flight. */
+const MAX_BYTES = 32 * 1024 * 1024;
 /** Backoff while the database is unavailable, as during a restart of the embedded one. */
 const DATABASE_OUTAGE: RetryPolicy = {
   delaysMs: [100, 500, 2_000, 5_000],
@@ -27,9 +29,17 @@ const OUTBOX_LINES = 500;
 export class ResultWriter {
   readonly #deps: ResultWriterDeps;
   readonly #batchId: string;
-  #pending: LineResult[] = [];
-  #pendingBytes = 0;
-  #writing: Promise<void> | null = null;
+  readonly #results = new GroupCommit<LineResult>({
+    write: (results) => this.#write(results),
+    weight: ({ body }) => Math.max(1 / MAX_RESULTS, body.length / MAX_BYTES),
+    maxWeight: 1,
+    // Lines that end together share a statement.
+    delayMs: 0,
+    stopsOnFailure: true,
+    onFailure: (results) => {
+      for (const { usage } of results) releaseCredits(usage);
+    },
+  });
 
   constructor(deps: ResultWriterDeps, batchId: string) {
     this.#deps = deps;
@@ -37,42 +47,23 @@ export class ResultWriter {
   }
 
   /** Accepts a result. Waits while too many are pending. Throws when results could not be stored. */
-  async add(result: LineResult): Promise<void> {
-    this.#pending.push(result);
-    this.#pendingBytes += result.body.length;
-    this.#writing ??= this.#writeAll();
-    // Errors surface in the next add or flush; this handler only prevents an unhandledRejection.
-    this.#writing.catch(() => {});
-    if (this.#pending.length >= MAX_RESULTS || this.#pendingBytes >= MAX_PENDING_BYTES) await this.#writing;
+  add(result: LineResult): Promise<void> {
+    return this.#results.addWithBackpressure(result);
   }
 
   /** Resolves when all results and their usage are durable. Throws when they could not be stored. */
-  async flush(): Promise<void> {
-    await this.#writing;
-  }
-
-  async #writeAll(): Promise<void> {
-    try {
-      while (this.#pending.length > 0) {
-        const results = this.#pending.splice(0, MAX_RESULTS);
-        this.#pendingBytes = this.#pending.reduce((sum, { body }) => sum + body.length, 0);
-        await this.#write(results);
-      }
-      this.#writing = null;
-    } finally {
-      // Without an error, nothing is pending.
-      for (const { usage } of this.#pending) releaseCredits(usage);
-    }
+  flush(): Promise<void> {
+    return this.#results.flush();
   }
 
   async #write(results: readonly LineResult[]): Promise<void> {
     const { db, recordUsage } = this.#deps;
-    const saved = await this.#save(results);
+    const saved = await retry(() => saveResults(db, this.#batchId, results), DATABASE_OUTAGE);
     this.#count(results.filter(({ line }) => saved.has(line)));
     for (const { line, usage } of results) if (!saved.has(line)) releaseCredits(usage);
     const billed = results.filter(({ line, usage }) => saved.has(line) && usage.length > 0);
     if (billed.length === 0) return;
-    await Promise.all(
+    await settleAll(
       billed.flatMap(({ usage }) => usage.map(({ record, reservation }) => recordUsage(record, reservation))),
     );
     const lines = billed.map(({ line }) => line);
@@ -84,15 +75,6 @@ export class ResultWriter {
     const completed = results.filter(({ status }) => status === 'completed').length;
     metrics.linesEnded('completed', completed);
     metrics.linesEnded('failed', results.length - completed);
-  }
-
-  async #save(results: readonly LineResult[]): Promise<ReadonlySet<number>> {
-    try {
-      return await retry(() => saveResults(this.#deps.db, this.#batchId, results), DATABASE_OUTAGE);
-    } catch (error) {
-      for (const { usage } of results) releaseCredits(usage);
-      throw error;
-    }
   }
 }
 

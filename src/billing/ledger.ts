@@ -1,4 +1,5 @@
 import type { Database } from '../db/db.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { Reservation } from '../lib/reservation.ts';
@@ -75,21 +76,22 @@ const INSERT_AND_CHARGE = `
   update credit_leases set amount_micros = greatest(0, amount_micros - cost)
   from leases where credit_leases.process_id = leases.process_id and credit_leases.account = leases.account`;
 
-interface PendingRecord extends ReservedUsage {
-  resolve: () => void;
-  reject: (error: unknown) => void;
-}
-
-/**
- * Writes usage records with group commit: records that arrive while a statement is in flight are written together by the next one.
- */
+/** Writes usage records with group commit. */
 export class Ledger {
   readonly #insert: (rows: string) => Promise<unknown>;
   readonly #insertIgnoringDuplicates: (rows: string) => Promise<unknown>;
   readonly #insertAndCharge: (rows: string) => Promise<unknown>;
   readonly #logger: Logger;
-  #pending: PendingRecord[] = [];
-  #writing: Promise<void> | null = null;
+  readonly #records = new GroupCommit<ReservedUsage>({
+    write: (group) => this.#write(group),
+    maxWeight: MAX_BATCH_ROWS,
+    delayMs: 0,
+    stopsOnFailure: false,
+    onFailure: (group, error) => {
+      this.#logger.error({ reason: describeError(error), records: group.length }, 'usage records not written');
+      for (const { reservation } of group) reservation?.settle(0);
+    },
+  });
 
   constructor(db: Database, logger: Logger) {
     this.#insert = db.prepare('record_usage', INSERT);
@@ -103,42 +105,17 @@ export class Ledger {
    * reservation in every case.
    */
   record(record: UsageRecord, reservation: Reservation | null = null): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ record, reservation, resolve, reject });
-      this.#writing ??= this.#writeAll();
-    });
+    return this.#records.add({ record, reservation });
   }
 
   /** Resolves when all pending records are written or have failed permanently. */
-  async flush(): Promise<void> {
-    await this.#writing;
+  flush(): Promise<void> {
+    return this.#records.flush();
   }
 
-  async #writeAll(): Promise<void> {
-    // One event loop turn, so that responses which end together share the first statement.
-    await new Promise(setImmediate);
-    while (this.#pending.length > 0) {
-      const batch = this.#pending.splice(0, MAX_BATCH_ROWS);
-      try {
-        await this.#writeBatch(batch);
-        for (const { record, reservation, resolve } of batch) {
-          reservation?.settle(record.costMicros);
-          resolve();
-        }
-      } catch (error) {
-        this.#logger.error({ reason: describeError(error), records: batch.length }, 'usage records not written');
-        for (const { reservation, reject } of batch) {
-          reservation?.settle(0);
-          reject(error);
-        }
-      }
-    }
-    this.#writing = null;
-  }
-
-  async #writeBatch(batch: readonly PendingRecord[]): Promise<void> {
-    const rows = JSON.stringify(batch.map(toRow));
-    const isCharged = batch.some(({ record }) => record.charge !== undefined);
+  async #write(group: readonly ReservedUsage[]): Promise<void> {
+    const rows = JSON.stringify(group.map(toRow));
+    const isCharged = group.some(({ record }) => record.charge !== undefined);
     const again = isCharged ? this.#insertAndCharge : this.#insertIgnoringDuplicates;
     // The first attempt needs no conflict check: no id was sent before.
     const first = isCharged ? again : this.#insert;
@@ -146,10 +123,11 @@ export class Ledger {
       delaysMs: RETRY_DELAYS_MS,
       onRetry: (error) => this.#logger.warn({ reason: describeError(error) }, 'usage write failed, retrying'),
     });
+    for (const { record, reservation } of group) reservation?.settle(record.costMicros);
   }
 }
 
-function toRow({ record }: PendingRecord): object {
+function toRow({ record }: ReservedUsage): object {
   const { charge } = record;
   return {
     ...(charge && { process_id: charge.processId, has_balance: charge.hasBalance, budget_period: charge.budgetPeriod }),

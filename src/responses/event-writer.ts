@@ -1,5 +1,6 @@
 import type { Database } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
 import type { ResponseProgress } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import type { ResponseResource } from './schema.ts';
@@ -10,68 +11,78 @@ const GROUP_MS = 100;
 /** How often a response without events is checked for a cancellation whose notification was lost. */
 const CHECK_MS = 2_000;
 
+/** A part of a write; an empty one only checks that the response is still running. */
+interface Entry {
+  event?: ResponseEvent;
+  /** The response with its end. */
+  ended?: ResponseResource;
+}
+
 /**
  * Writes the events of a running background response in groups. `lost` aborts when the response was cancelled, deleted or cannot be
  * written: nothing is written any more.
  */
 export class EventWriter {
   readonly lost: AbortSignal;
-  readonly #lost = new AbortController();
   readonly #db: Database;
   readonly #id: string;
   readonly #progress: () => ResponseProgress;
-  readonly #timers: NodeJS.Timeout[];
+  readonly #entries: GroupCommit<Entry>;
+  readonly #checks: NodeJS.Timeout;
   readonly #unlisten: () => void;
-  #pending: ResponseEvent[] = [];
-  #writing: Promise<void> = Promise.resolve();
 
   /** `progress`: the progress at the time of a write. */
   constructor(db: Database, id: string, progress: () => ResponseProgress) {
     this.#db = db;
     this.#id = id;
     this.#progress = progress;
-    this.lost = this.#lost.signal;
-    this.#timers = [
-      setInterval(() => void (this.#pending.length > 0 && this.#flush()), GROUP_MS),
-      setInterval(() => void this.#flush(), CHECK_MS),
-    ];
+    const lost = new AbortController();
+    this.lost = lost.signal;
+    this.#entries = new GroupCommit({
+      write: (entries) => this.#write(entries),
+      // The last events and the end of a response belong to one transaction.
+      maxWeight: Number.POSITIVE_INFINITY,
+      delayMs: GROUP_MS,
+      stopsOnFailure: true,
+      onFailure: (_, error) => lost.abort(error),
+    });
+    this.#checks = setInterval(() => this.#check(), CHECK_MS);
     this.#unlisten = db.listen('quire_responses', {
-      onNotification: (payload) => void (payload === cancellation(id) && this.#flush()),
+      onNotification: (payload) => void (payload === cancellation(id) && this.#check()),
       onGap: () => {},
     });
   }
 
   add(event: ResponseEvent): void {
-    this.#pending.push(event);
+    void this.#entries.add({ event });
   }
 
   /** Writes the pending events and the ended response in one transaction, unless the response is lost. */
-  async end(response: ResponseResource): Promise<void> {
-    await this.#writing;
-    await this.#write(response);
+  async end(ended: ResponseResource): Promise<void> {
+    void this.#entries.add({ ended });
+    await this.#entries.flush();
   }
 
-  /** Stops the timers. May be called twice. */
-  close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+  /** Stops without writing the pending events. Resolves when no write is in flight. May be called twice. */
+  async close(): Promise<void> {
+    clearInterval(this.#checks);
     this.#unlisten();
+    await this.#entries.close(new Error('the run of the response has ended'));
   }
 
-  /** Writes are sequential. */
-  #flush(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write(null)).catch((error: unknown) => this.#lost.abort(error));
-    return this.#writing;
+  #check(): void {
+    void this.#entries.add({});
+    this.#entries.flush().catch(() => {});
   }
 
-  async #write(ended: ResponseResource | null): Promise<void> {
-    this.lost.throwIfAborted();
-    const events = this.#pending;
+  async #write(entries: readonly Entry[]): Promise<void> {
+    const events = entries.flatMap(({ event }) => event ?? []);
+    const ended = entries.findLast((entry) => entry.ended !== undefined)?.ended;
     const progress = this.#progress();
-    this.#pending = [];
     const isRunning = await this.#db.sql.transaction(async (sql) => {
       if ((await lockRunning(sql, this.#id)) === null) return false;
       if (events.length > 0) await insertEvents(sql, this.#id, events, progress);
-      if (ended !== null) await updateEnded(sql, ended);
+      if (ended !== undefined) await updateEnded(sql, ended);
       if (events.length > 0) await notify(sql, 'quire_responses', this.#id);
       return true;
     });

@@ -71,7 +71,7 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
   } catch (error) {
     if (!(error instanceof ResponseGone)) throw error;
   } finally {
-    writer.close();
+    await writer.close();
     if (!signal.aborted) tokens.settle();
   }
 }

@@ -10,6 +10,7 @@ import type { Admission } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
+import { GroupCommit } from '../../lib/group-commit.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { StoredMetadata } from '../documents/metadata.ts';
@@ -31,7 +32,6 @@ import {
   upsertJobDocuments,
 } from './store.ts';
 import { isOutage, throughIndexOutage, throughOutage } from './through-outage.ts';
-import { WriteCoalescer } from './write-coalescer.ts';
 import {
   CHUNKS_PER_WRITE,
   DOCUMENTS_PER_WRITE,
@@ -92,6 +92,8 @@ const PREFETCH = {
   weight: (extraction: Extraction) => ('error' in extraction ? 0 : extraction.document.text.length),
   maxWeight: 65_536,
 };
+/** Maximum time that the documents of an item wait for others, so that the progress of the job stays visible. */
+const MAX_WAIT_MS = 1000;
 /** Suffix of the fingerprints of documents whose item is not processed completely. */
 const INCOMPLETE = '~';
 const NO_METADATA: StoredMetadata = { metadata: {}, leftOutKeys: [] };
@@ -106,14 +108,20 @@ export async function processItems(
   storedCounts: ReadonlyMap<string, number>,
 ): Promise<void> {
   const { deps, job, signal } = context;
-  const writer = new WriteCoalescer<ProcessedItem>(writeGroup, { weight: writeWeight, maxWeight: 1 });
+  const writer = new GroupCommit<ProcessedItem>({
+    write: writeGroup,
+    weight: writeWeight,
+    maxWeight: 1,
+    delayMs: MAX_WAIT_MS,
+    stopsOnFailure: true,
+  });
   try {
     await forEachConcurrent(items, CONCURRENT_ITEMS, async (item) => {
       const processed = await deps.itemSemaphore.within(job.organizationId, signal, async () => {
         const embedder = await throughOutage(context, async () => context.admit());
         return processItem({ ...context, storedCounts, embedder }, item);
       });
-      if (processed !== null) await writer.add(processed);
+      if (processed !== null) await writer.addWithBackpressure(processed);
     });
   } finally {
     await writer.flush();
@@ -317,7 +325,7 @@ function writeWeight({ changes }: ProcessedItem): number {
 }
 
 /** Writes items by embedding model: one write has one fingerprint. */
-async function writeGroup(group: ProcessedItem[]): Promise<void> {
+async function writeGroup(group: readonly ProcessedItem[]): Promise<void> {
   const byModel = Map.groupBy(group, ({ context }) => context.embedder.engine.fingerprint());
   for (const items of byModel.values()) await writeTogether(items);
 }
