@@ -54,10 +54,10 @@ describe('SseParser', () => {
     assert.deepEqual(parse(`data: ${text}\n\n`, 1000), [text]);
   });
 
-  it('rejects events above the limit, in one line or many, complete or not', () => {
-    const refused = (stream: string) => assert.throws(() => new SseParser(100).push(Buffer.from(stream)), RangeError);
+  it('rejects incomplete events above the limit, in one line or many', () => {
+    const refused = (stream: string) =>
+      assert.throws(() => new SseParser(100).push(Buffer.from(stream)), /max buffer size/);
     refused(`data: ${'x'.repeat(200)}`);
-    refused(`data: ${'x'.repeat(200)}\n\n`);
     refused('data: 123456789\n'.repeat(20));
     refused(`: ${'x'.repeat(200)}`);
     assert.equal(new SseParser(100).push(Buffer.from('data: 123456789\n\n'.repeat(200))).length, 200);

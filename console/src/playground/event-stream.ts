@@ -1,3 +1,4 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { networkFailure, toFailure } from '../api/client.ts';
 
 /** The connection ended before the stream was complete; what has arrived is a part of the answer. */
@@ -40,8 +41,7 @@ async function* readEvents(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal: AbortSignal,
 ): AsyncGenerator<unknown> {
-  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-  let buffer = '';
+  const reader = stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   try {
     while (true) {
       const { value, done } = await reader.read().catch((error: unknown) => {
@@ -49,22 +49,10 @@ async function* readEvents(
         throw new ConnectionLost();
       });
       if (done) throw new ConnectionLost();
-      buffer += value;
-      const events = buffer.split('\n\n');
-      buffer = events.pop() ?? '';
-      for (const event of events) {
-        const data = readData(event);
-        if (data === '[DONE]') return;
-        if (data !== '') yield JSON.parse(data);
-      }
+      if (value.data === '[DONE]') return;
+      if (value.data !== '') yield JSON.parse(value.data);
     }
   } finally {
     void reader.cancel().catch(() => {});
   }
-}
-
-/** Joins the `data` lines of an event; comments have none. */
-function readData(event: string): string {
-  const lines = event.split('\n').filter((line) => line.startsWith('data:'));
-  return lines.map((line) => line.slice('data:'.length).trimStart()).join('\n');
 }
