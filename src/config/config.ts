@@ -3,14 +3,19 @@ import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Static } from 'typebox';
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
-import type { RateLimits, UserRole } from '../lib/caller.ts';
-import type { LogFormat, LogLevel } from '../lib/logger.ts';
 import { type MemoryLimit, readMemoryLimit } from '../lib/memory-limit.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { fileVariable, readVariable } from '../lib/secret-file.ts';
 import { CONFIG_FILE } from './defaults.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
-import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './settings.ts';
+import {
+  FileSections,
+  type ModelBinding,
+  PROXY_VARIABLES,
+  SETTINGS,
+  type Setting,
+  type SettingValues,
+} from './settings.ts';
 
 /** Where the value of a setting comes from. `value` is not parsed, and may be a secret. */
 export interface SettingSource {
@@ -20,68 +25,10 @@ export interface SettingSource {
   value: unknown;
 }
 
-/** Validated configuration with defaults, created by `loadConfig`. */
-export interface Config {
-  host: string;
-  port: number;
-  dataDir: string;
-  databaseUrl: string | null;
-  blobsUrl: string | null;
-  indexUrl: string | null;
-  bootstrapApiKey: string | null;
-  upstreamUrl: string[] | null;
-  upstreamApiKey: string | null;
-  upstreamModel: string | null;
-  /** Further fields of requests that upstream servers get; null: none. */
-  upstreamParameters: string[] | null;
+/** Validated configuration with defaults, created by `loadConfig`: the declared settings, and what follows from other sources. */
+export interface Config extends Omit<SettingValues, 'memoryLimitMb'> {
   /** Memory limit of the process and the budget of its components. */
   memory: { limit: MemoryLimit; budget: MemoryBudget };
-  localThreads: number | null;
-  localSequences: number | null;
-  localCalibration: 'first' | 'off';
-  logLevel: LogLevel;
-  /** Null: `pretty` if stderr is a terminal, otherwise `json`. */
-  logFormat: LogFormat | null;
-  secretsKey: string | null;
-  corsOrigins: string[] | null;
-  /** Addresses and CIDR ranges of the reverse proxies whose `X-Forwarded-For` counts; null: none. */
-  trustedProxies: readonly string[] | null;
-  /** Host names, addresses and CIDR ranges for connectors; null: public addresses only. */
-  allowPrivateHosts: string[] | null;
-  chromiumPath: string | null;
-  bodyLimitBytes: number;
-  modelsPull: 'auto' | 'never';
-  /** Default limits of keys; null: unlimited. */
-  rateLimits: RateLimits;
-  usageRetentionDays: number;
-  /** Null: events are kept without limit. */
-  auditRetentionDays: number | null;
-  /** Batch lines that this process runs at the same time. */
-  batchConcurrency: number;
-  hubUrl: string;
-  hubToken: string | null;
-  /** Size limit of the KV disk cache of each local model. */
-  prefixCacheMegabytes: number;
-  /** Seconds; -1: the bundled chat model stays loaded. */
-  bundledKeepAliveSeconds: number;
-  /** Address of the service as browsers see it, without a trailing slash; null: taken from each request. */
-  publicUrl: string | null;
-  /** OpenID Connect issuer of the console; null: sign-in by password only. */
-  oidcIssuer: string | null;
-  oidcClientId: string;
-  oidcClientSecret: string | null;
-  /** Name of the issuer on the sign-in page. */
-  oidcName: string;
-  /** Null: every domain. */
-  oidcAllowedDomains: string[] | null;
-  /** Role of people without a mapped group; null: they need an invitation. */
-  oidcDefaultRole: UserRole | null;
-  /** Name of the organization of these roles. */
-  oidcOrganization: string;
-  /** Role of each group; null: groups give no roles. */
-  oidcRoles: ReadonlyMap<string, UserRole> | null;
-  oidcGroupsClaim: string;
-  oidcLinking: 'settings' | 'verified_email';
   /** Null: no proxy is configured. */
   proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;
@@ -120,7 +67,7 @@ export function loadConfig(
   }
   const { memoryLimitMb, ...values } = Object.fromEntries(
     settings.map(({ name, value }) => [name, value]),
-  ) as unknown as SettingValues;
+  ) as SettingValues;
   const memory = planProcessMemory(memoryLimitMb);
   return {
     ...values,
@@ -135,10 +82,6 @@ export function loadConfig(
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
 }
-
-type SettingValues = Omit<Config, 'memory' | 'proxy' | 'otlp' | 'models' | 'file' | 'sources' | 'unknownVariables'> & {
-  memoryLimitMb: number | null;
-};
 
 function planProcessMemory(limitMb: number | null): Config['memory'] {
   const limit = limitMb === null ? readMemoryLimit() : { bytes: limitMb * 2 ** 20, source: 'QUIRE_MEMORY_LIMIT_MB' };
@@ -293,7 +236,8 @@ function requireValid(setting: Setting, value: unknown, location: string): unkno
     throw new OperatorError(`${location} has a wrong value: it ${describeViolation(validate.errors?.[0])}.${actual}`);
   }
   try {
-    setting.check?.(value);
+    // The schemas of settings with these functions accept texts or lists only.
+    setting.check?.(value as string | string[]);
     return setting.parse?.(value as string | string[]) ?? value;
   } catch (error) {
     throw new OperatorError(`${location} has a wrong value: it ${describeError(error)}.${actual}`);
@@ -301,7 +245,7 @@ function requireValid(setting: Setting, value: unknown, location: string): unkno
 }
 
 function readModels(value: unknown, path: string): Config['models'] {
-  const validate = ajv.compile(FileSections);
+  const validate = ajv.compile<Required<Static<typeof FileSections>>>(FileSections);
   const sections = { models: listBaseUrls(value ?? {}) };
   if (!validate(sections)) {
     const error = validate.errors?.[0];
@@ -309,7 +253,7 @@ function readModels(value: unknown, path: string): Config['models'] {
     const extra = error?.keyword === 'additionalProperties' ? `.${error.params['additionalProperty']}` : '';
     throw new OperatorError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describeViolation(error)}.`);
   }
-  return sections.models as Config['models'];
+  return sections.models;
 }
 
 /** Makes a list of `base_urls` that is a text: one URL, or several separated by commas. */

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { requirePrivateHosts } from '../lib/address-policy.ts';
 import { parseRateLimits } from '../lib/parse-rate-limits.ts';
 import { parseTrustedProxies } from '../lib/parse-trusted-proxies.ts';
@@ -18,7 +18,7 @@ export interface Setting {
   /** Parses a valid text or list. Throws an Error whose message completes the sentence "it ...". */
   parse?(value: string | readonly string[]): unknown;
   /** Throws an Error as `parse` does for a value that the schema cannot exclude. */
-  check?: (value: unknown) => void;
+  check?(value: string | readonly string[]): void;
   description: string;
 }
 
@@ -123,7 +123,7 @@ export const SETTINGS = {
     env: 'QUIRE_UPSTREAM_PARAMETERS',
     file: 'upstream_parameters',
     schema: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }), { maxItems: 64 }),
-    check: (names) => rejectOwnFields(names as string[]),
+    check: rejectOwnFields,
     default: null,
     list: true,
     description:
@@ -237,7 +237,7 @@ export const SETTINGS = {
     env: 'QUIRE_ALLOW_PRIVATE_HOSTS',
     file: 'allow_private_hosts',
     schema: Type.Array(Text),
-    check: (hosts) => requirePrivateHosts(hosts as string[]),
+    check: requirePrivateHosts,
     default: null,
     list: true,
     description:
@@ -300,6 +300,14 @@ export const SETTINGS = {
   },
   ...SIGN_IN_SETTINGS,
 } as const satisfies Record<string, Setting>;
+
+/** The value of a setting: what `parse` returns or the schema describes; null when it is unset and has no default. */
+type SettingValue<S extends Setting> =
+  | (S extends { parse(value: never): infer Value } ? Value : S['schema'] extends TSchema ? Static<S['schema']> : never)
+  | (S['default'] extends null ? null : never);
+
+/** The values of all settings, by name. */
+export type SettingValues = { -readonly [Name in keyof typeof SETTINGS]: SettingValue<(typeof SETTINGS)[Name]> };
 
 /** Standard proxy variables, which have no `QUIRE_` prefix. */
 export const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const;
