@@ -1,5 +1,8 @@
 import { OperatorError } from '../lib/operator-error.ts';
 import { truncateGraphemes } from '../lib/truncate.ts';
+import type { ResponseEvent } from '../responses/event-schema.ts';
+import type { FileSearchItem } from '../responses/item-schema.ts';
+import type { ResponseResource } from '../responses/schema.ts';
 import type { ApiClient } from './api-client.ts';
 import { responseFrames } from './response-frames.ts';
 
@@ -13,19 +16,6 @@ export interface AgentQuestion {
   instructions: string | undefined;
   /** Id of the knowledge base to search. */
   knowledgeBaseId: string | undefined;
-}
-
-/** Fields of the events that are printed. */
-interface AgentEvent {
-  type: string;
-  delta?: string;
-  item?: {
-    type: string;
-    queries?: string[];
-    results?: { document_name: string }[];
-    content?: { annotations?: { document_name?: string }[] }[];
-  };
-  response?: { status: string; incomplete_details: { reason: string } | null; error: { message: string } | null };
 }
 
 /** The body of the request to `/v1/responses`. */
@@ -44,23 +34,30 @@ export function agentRequest({ model, question, instructions, knowledgeBaseId }:
 export async function askAgent(api: ApiClient, question: AgentQuestion): Promise<void> {
   const response = await api.send('POST', '/v1/responses', { ...agentRequest(question), stream: true });
   const cited = new Set<string>();
-  for await (const { type, delta, item, response: ended } of responseFrames<AgentEvent>(response)) {
-    if (type === 'response.output_text.delta') process.stdout.write(delta ?? '');
-    if (type === 'response.output_text.done') process.stdout.write('\n');
-    if (type === 'response.output_item.done' && item?.type === 'file_search_call') console.log(describeSearch(item));
-    const annotations = item?.content?.flatMap((part) => part.annotations ?? []) ?? [];
-    for (const { document_name: name } of annotations) if (name !== undefined) cited.add(name);
-    if (ended?.error != null) throw new OperatorError(ended.error.message);
-    const reason = ended?.incomplete_details?.reason;
-    if (reason !== undefined) console.error(`The answer is incomplete: ${reason}.`);
+  for await (const event of responseFrames<ResponseEvent>(response)) {
+    if (event.type === 'response.output_text.delta') process.stdout.write(event.delta);
+    else if (event.type === 'response.output_text.done') process.stdout.write('\n');
+    else if ('response' in event) reportEnd(event.response);
+    else if (event.type === 'response.output_item.done') {
+      const { item } = event;
+      if (item.type === 'file_search_call') console.log(describeSearch(item));
+      const annotations = item.type === 'message' ? item.content.flatMap((part) => part.annotations) : [];
+      for (const citation of annotations) if ('document_name' in citation) cited.add(citation.document_name);
+    }
   }
   if (cited.size > 0) console.log(`\nSources: ${[...cited].join(', ')}`);
 }
 
+/** Throws the error of a response that has failed. */
+function reportEnd({ error, incomplete_details: details }: ResponseResource): void {
+  if (error !== null) throw new OperatorError(error.message);
+  if (details !== null) console.error(`The answer is incomplete: ${details.reason}.`);
+}
+
 /** One line about a search: its queries, and the documents that it found. */
-function describeSearch({ queries = [], results = [] }: NonNullable<AgentEvent['item']>): string {
+function describeSearch({ queries, results }: FileSearchItem): string {
   const names = [...new Set(results.map(({ document_name }) => document_name))];
-  const found = names.length === 0 ? 'nothing found' : names.join(', ');
+  const documents = names.length === 0 ? 'nothing found' : names.join(', ');
   const query = truncateGraphemes(queries.join('; ').replace(/\s+/g, ' '), MAX_QUERY_CHARACTERS);
-  return `Search: ${query}\n  -> ${found}\n`;
+  return `Search: ${query}\n  -> ${documents}\n`;
 }

@@ -1,5 +1,6 @@
 import { OperatorError } from '../lib/operator-error.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
+import type { Model } from '../models/schema.ts';
 import type { ApiClient } from './api-client.ts';
 import { HttpStatusError } from './client-errors.ts';
 import { type KnowledgeBaseRef, requireKnowledgeBase } from './knowledge-base.ts';
@@ -103,7 +104,7 @@ export class ChatSession {
   }
 
   async #setModel(id: string): Promise<string> {
-    const { data } = await this.#api.json<{ data: ModelObject[] }>('GET', '/v1/models');
+    const { data } = await this.#api.json<{ data: Model[] }>('GET', '/v1/models');
     const ids = data.filter(({ capabilities }) => capabilities.chat_completion).map((model) => model.id);
     if (id === '') return ids.map((one) => `${one === this.#settings.model ? '*' : ' '} ${one}`).join('\n');
     if (!ids.includes(id)) {
@@ -125,9 +126,4 @@ export class ChatSession {
     this.#settings.knowledgeBase = name === 'off' ? null : await requireKnowledgeBase(this.#api, name);
     return this.describe();
   }
-}
-
-interface ModelObject {
-  id: string;
-  capabilities: { chat_completion: boolean };
 }

@@ -1,3 +1,4 @@
+import type { ListedDataSource } from '../knowledge-bases/data-sources/schema.ts';
 import type { RetrieveResponse } from '../knowledge-bases/retrieval/schema.ts';
 import type { KnowledgeBase, ListedKnowledgeBase } from '../knowledge-bases/schema.ts';
 import { truncateGraphemes } from '../lib/truncate.ts';
@@ -62,19 +63,11 @@ async function listBases(options: { json?: boolean }): Promise<void> {
   );
 }
 
-interface Source {
-  id: string;
-  name: string;
-  type: string;
-  status: string;
-  last_synced_at?: number | null;
-}
-
 async function showBase(name: string, options: { json?: boolean }): Promise<void> {
   const api = await openApiClient();
   const { id } = await requireKnowledgeBase(api, name);
   const base = await api.json<KnowledgeBase>('GET', `${PATH}/${id}`);
-  const sources = await Array.fromAsync(api.list<Source>(`${PATH}/${id}/data-sources`));
+  const sources = await Array.fromAsync(api.list<ListedDataSource>(`${PATH}/${id}/data-sources`));
   const { type, chunk_size, chunk_overlap } = base.chunking_strategy;
   printResult(options, { ...base, data_sources: sources }, () =>
     [

@@ -1,11 +1,6 @@
+import type { ChatCompletionChunk, KnowledgeBaseContext } from '../chat/schema.ts';
 import type { ApiClient } from './api-client.ts';
 import { responseFrames } from './response-frames.ts';
-
-/** Fields of a `chat.completion.chunk` that are printed. */
-interface ChatChunk {
-  choices?: { delta?: { content?: string | null; annotations?: { type: string; document_name?: string }[] } }[];
-  knowledge_base_context?: { results: { document_name: string; score: number }[] };
-}
 
 /** An answer that has been streamed. */
 export interface StreamedAnswer {
@@ -24,17 +19,17 @@ export async function streamAnswer(
   signal?: AbortSignal,
 ): Promise<StreamedAnswer> {
   const cited = new Set<string>();
-  let context: NonNullable<ChatChunk['knowledge_base_context']> | null = null;
+  let context: KnowledgeBaseContext | null = null;
   let text = '';
   try {
     const body = { ...request, stream: true };
     const response = await api.send('POST', '/v1/chat/completions', body, signal ? { signal } : {});
-    for await (const chunk of responseFrames<ChatChunk>(response)) {
-      const delta = chunk.choices?.[0]?.delta;
+    for await (const chunk of responseFrames<ChatCompletionChunk>(response)) {
+      const delta = chunk.choices[0]?.delta;
       if (delta?.content) write(delta.content);
       text += delta?.content ?? '';
-      for (const { document_name } of delta?.annotations ?? []) {
-        if (document_name !== undefined) cited.add(document_name);
+      for (const citation of delta?.annotations ?? []) {
+        if ('document_name' in citation) cited.add(citation.document_name);
       }
       context = chunk.knowledge_base_context ?? context;
     }

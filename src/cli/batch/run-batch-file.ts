@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Batch } from '../../batches/schema.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import type { ApiClient } from '../api-client.ts';
 import { HttpStatusError } from '../client-errors.ts';
@@ -17,17 +18,6 @@ export interface BatchRunRequest {
   /** A JSONL file. */
   path: string;
   endpoint: string;
-}
-
-/** The part of the batch object that the command shows. */
-interface Batch {
-  id: string;
-  status: string;
-  endpoint: string;
-  output_file_id: string | null;
-  error_file_id: string | null;
-  request_counts: { total: number; completed: number; failed: number };
-  errors: { data: { code: string; message: string; line: number | null }[] } | null;
 }
 
 /** Result of a run; the JSON output of `quire batch run`. */

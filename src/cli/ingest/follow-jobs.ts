@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { DetailedJob } from '../../knowledge-bases/jobs/schema.ts';
 import type { ApiClient } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
 import { formatCount } from '../output.ts';
@@ -9,30 +10,17 @@ import type { StartedJob } from './source-writer.ts';
 /** Polling interval of running jobs. */
 const POLL_MS = 500;
 
-/** Fields of an ingestion job that are read and printed. */
-export interface JobProgress {
-  id: string;
-  data_source_id: string;
-  status: 'queued' | 'processing' | 'completed' | 'failed';
-  documents_processed: number;
-  documents_failed: number;
-  documents_skipped: number;
-  chunks_created: number;
-  error: { message: string } | null;
-  document_details: { document_name: string; error: { message: string } | null; warnings: { message: string }[] }[];
-}
-
 /** Shows the progress of jobs until all have ended. Throws `Interrupted` when the signal aborts; the jobs continue. */
 export async function followJobs(
   api: ApiClient,
   { baseId, started, line }: { baseId: string; started: readonly StartedJob[]; line: StatusLine },
   signal: AbortSignal,
-): Promise<JobProgress[]> {
+): Promise<DetailedJob[]> {
   const jobs = `/v1/knowledge-bases/${baseId}/ingestion-jobs`;
-  const ended = new Map<string, JobProgress>();
-  const fetchJob = (jobId: string) => api.json<JobProgress>('GET', `${jobs}/${jobId}?details_status=failed`);
+  const ended = new Map<string, DetailedJob>();
+  const fetchJob = (jobId: string) => api.json<DetailedJob>('GET', `${jobs}/${jobId}?details_status=failed`);
   for (;;) {
-    const current: JobProgress[] = [];
+    const current: DetailedJob[] = [];
     for (const { jobId } of started) current.push(ended.get(jobId) ?? (await fetchJob(jobId)));
     for (const job of current) if (job.status === 'completed' || job.status === 'failed') ended.set(job.id, job);
     show(line, started, current);
@@ -47,10 +35,10 @@ export async function followJobs(
   }
 }
 
-function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly JobProgress[]): void {
-  const sum = (count: (job: JobProgress, at: number) => number) =>
+function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly DetailedJob[]): void {
+  const sum = (count: (job: DetailedJob, at: number) => number) =>
     jobs.reduce((total, job, at) => total + count(job, at), 0);
-  const finishedDocuments = ({ documents_processed, documents_failed }: JobProgress) =>
+  const finishedDocuments = ({ documents_processed, documents_failed }: DetailedJob) =>
     documents_processed + documents_failed;
   const total = sum((job, at) => {
     const { expected, files } = started[at] as StartedJob;
@@ -74,12 +62,12 @@ function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly J
 export async function fetchWarnings(
   api: ApiClient,
   baseId: string,
-  jobs: readonly JobProgress[],
+  jobs: readonly DetailedJob[],
 ): Promise<IngestFailure[]> {
   const warnings: IngestFailure[] = [];
   for (const { id } of jobs) {
     const path = `/v1/knowledge-bases/${baseId}/ingestion-jobs/${id}?details_status=completed&details_with_warnings=true`;
-    for (const detail of (await api.json<JobProgress>('GET', path)).document_details) {
+    for (const detail of (await api.json<DetailedJob>('GET', path)).document_details) {
       warnings.push(...detail.warnings.map(({ message }) => ({ name: detail.document_name, message })));
     }
   }
@@ -87,7 +75,7 @@ export async function fetchWarnings(
 }
 
 /** Lists failed documents, and jobs that failed as a whole. */
-export function collectFailures(jobs: readonly JobProgress[]): IngestFailure[] {
+export function collectFailures(jobs: readonly DetailedJob[]): IngestFailure[] {
   return jobs.flatMap(({ status, error, data_source_id, document_details }) => [
     ...(status === 'failed' ? [{ name: data_source_id, message: error?.message ?? 'It could not be read.' }] : []),
     ...document_details.map((detail) => ({

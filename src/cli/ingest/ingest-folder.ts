@@ -1,3 +1,4 @@
+import type { DetailedJob } from '../../knowledge-bases/jobs/schema.ts';
 import type { ApiClient } from '../api-client.ts';
 import { findKnowledgeBaseByName } from '../knowledge-base.ts';
 import { formatCount } from '../output.ts';
@@ -5,7 +6,7 @@ import type { StatusLine } from '../status-line.ts';
 import { deleteFiles } from './delete-files.ts';
 import { diffFolder, type FolderDiff } from './diff-folder.ts';
 import { type FoundDocuments, findDocuments, type IngestFailure, type SkipKind } from './find-documents.ts';
-import { collectFailures, fetchWarnings, followJobs, type JobProgress } from './follow-jobs.ts';
+import { collectFailures, fetchWarnings, followJobs } from './follow-jobs.ts';
 import { loadSources } from './load-sources.ts';
 import { planSources } from './plan-sources.ts';
 import { SourceWriter, type StartedJob, type TargetKnowledgeBase } from './source-writer.ts';
@@ -25,7 +26,7 @@ export interface IngestRequest {
 export interface IngestResult {
   /** Null when no document was ingested and the knowledge base did not exist. */
   knowledge_base: { id: string; name: string; document_count: number; chunk_count: number } | null;
-  data_sources: { id: string; job: JobProgress }[];
+  data_sources: { id: string; job: DetailedJob }[];
   files: { new: number; changed: number; gone: number; unchanged: number; skipped: number };
   failed: IngestFailure[];
   /** Number of failed documents. `failed` lists at most 1,000 of each job. */
@@ -74,7 +75,7 @@ export async function ingestFolder(
   const uploader = new Uploader(api, line, diff.uploads.length);
   const writer = new SourceWriter(api, base, name);
   const started: StartedJob[] = [];
-  let jobs: JobProgress[] = [];
+  let jobs: DetailedJob[] = [];
   try {
     for (const plan of planSources(diff, sources)) {
       const sent = await uploader.upload(
@@ -98,7 +99,7 @@ export async function ingestFolder(
   const local = [...found.failures, ...diff.failures, ...uploader.failures].sort(byName);
   return {
     knowledge_base: base.id === null ? null : await api.json('GET', `/v1/knowledge-bases/${base.id}`),
-    data_sources: started.map(({ sourceId }, at) => ({ id: sourceId, job: jobs[at] as JobProgress })),
+    data_sources: started.map(({ sourceId }, at) => ({ id: sourceId, job: jobs[at] as DetailedJob })),
     files: { ...countChanges(diff), skipped: Object.values(found.skipped).flat().length },
     failed: [...local, ...collectFailures(jobs)],
     failed_count: jobs.reduce(

@@ -1,3 +1,5 @@
+import type { File } from '../../files/schema.ts';
+import type { ListedDataSource } from '../../knowledge-bases/data-sources/schema.ts';
 import type { ApiClient } from '../api-client.ts';
 import { HttpStatusError } from '../client-errors.ts';
 
@@ -17,18 +19,11 @@ export interface StoredSource {
   files: StoredFile[];
 }
 
-interface FileObject {
-  id: string;
-  bytes: number;
-  filename: string;
-  sha256: string;
-}
-
 /** Loads the data sources of a name. A folder with more files than one data source may have uses several. */
 export async function loadSources(api: ApiClient, baseId: string, name: string): Promise<StoredSource[]> {
   const path = `/v1/knowledge-bases/${baseId}/data-sources`;
   const sources: Omit<StoredSource, 'files'>[] = [];
-  for await (const listed of api.list<{ id: string; type: string; name: string }>(path)) {
+  for await (const listed of api.list<ListedDataSource>(path)) {
     if (listed.type !== 'file_upload' || listed.name !== name) continue;
     const { config } = await api.json<{ config: { file_ids: string[] } }>('GET', `${path}/${listed.id}`);
     sources.push({ id: listed.id, fileIds: config.file_ids });
@@ -45,11 +40,11 @@ async function fetchFiles(api: ApiClient, ids: ReadonlySet<string>): Promise<Map
   const files = new Map<string, StoredFile>();
   const [oldest, newest] = [[...ids].sort()[0], [...ids].sort().at(-1)];
   if (oldest === undefined || newest === undefined) return files;
-  const add = ({ id, filename, bytes, sha256 }: FileObject) => files.set(id, { id, name: filename, bytes, sha256 });
+  const add = ({ id, filename, bytes, sha256 }: File) => files.set(id, { id, name: filename, bytes, sha256 });
   // The list excludes its start cursor.
-  const first = await api.json<FileObject>('GET', `/v1/files/${oldest}`).catch(nullIfNotFound);
+  const first = await api.json<File>('GET', `/v1/files/${oldest}`).catch(nullIfNotFound);
   if (first !== null) add(first);
-  for await (const file of api.list<FileObject>('/v1/files', { purpose: 'knowledge-base', after: oldest })) {
+  for await (const file of api.list<File>('/v1/files', { purpose: 'knowledge-base', after: oldest })) {
     if (file.id > newest) break;
     if (ids.has(file.id)) add(file);
   }

@@ -1,4 +1,6 @@
 import { encodeTime } from 'ulid';
+import type { DataSource } from '../../knowledge-bases/data-sources/schema.ts';
+import type { IngestionJob } from '../../knowledge-bases/jobs/schema.ts';
 import type { ApiClient } from '../api-client.ts';
 import { createKnowledgeBaseOnce } from '../knowledge-base.ts';
 import { deleteFiles } from './delete-files.ts';
@@ -19,12 +21,6 @@ export interface StartedJob {
 export interface TargetKnowledgeBase {
   id: string | null;
   name: string;
-}
-
-/** Fields of a data source that are read. */
-interface SourceObject {
-  id: string;
-  updated_at: number;
 }
 
 /** The plan of one data source with the uploads for it. */
@@ -86,7 +82,7 @@ export class SourceWriter {
     }
     const isSame = new Set(fileIds).symmetricDifference(new Set(source.fileIds)).size === 0;
     if (isSame) return { sourceId: source.id, jobId: await this.#sync(source.id), isJoined: true };
-    const changed = await this.#api.json<SourceObject>('PATCH', path, { config: { file_ids: fileIds } });
+    const changed = await this.#api.json<DataSource>('PATCH', path, { config: { file_ids: fileIds } });
     return { sourceId: source.id, jobId: await this.#findJob(changed), isJoined: false };
   }
 
@@ -94,7 +90,7 @@ export class SourceWriter {
     try {
       if (this.#base.id === null) await this.#createBase();
       const body = { type: 'file_upload', name: this.#name, config: { file_ids: fileIds } };
-      const source = await this.#api.json<SourceObject>('POST', this.#sources(), body);
+      const source = await this.#api.json<DataSource>('POST', this.#sources(), body);
       const started = { sourceId: source.id, jobId: await this.#findJob(source), isJoined: false };
       this.#createdBase = null;
       return started;
@@ -122,13 +118,10 @@ export class SourceWriter {
   }
 
   /** Finds the job started by a change of the data source, or one that was queued already. */
-  async #findJob({ id, updated_at }: SourceObject): Promise<string> {
+  async #findJob({ id, updated_at }: DataSource): Promise<string> {
     // Ids start with their creation time, and any well-formed id is a cursor: lists from the second of the change.
     const after = `job_${encodeTime(updated_at * 1000).toLowerCase()}${'0'.repeat(16)}`;
-    const jobs = this.#api.list<{ id: string; data_source_id: string }>(
-      `/v1/knowledge-bases/${this.#base.id}/ingestion-jobs`,
-      { after },
-    );
+    const jobs = this.#api.list<IngestionJob>(`/v1/knowledge-bases/${this.#base.id}/ingestion-jobs`, { after });
     let newest: string | null = null;
     // An earlier job can have the same second.
     for await (const job of jobs) if (job.data_source_id === id) newest = job.id;
