@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { mapCategories } from '../../src/engines/moderation-engine.ts';
 import { resolveThresholds } from '../../src/guardrails/policy.ts';
 import { PolicyEvaluator } from '../../src/guardrails/policy-evaluator.ts';
 import type { TopicRule } from '../../src/guardrails/topic-matcher.ts';
@@ -80,10 +81,9 @@ function denyList(topics: number): TopicRule[] {
 
 function policyBody({ topics, categories }: Policy): object {
   const threshold = categories ? null : 1;
-  const names = ['harassment', 'hate', 'self_harm', 'sexual', 'violence'];
   return {
     enabled: true,
-    thresholds: Object.fromEntries(names.map((name) => [name, threshold])),
+    thresholds: mapCategories(() => threshold),
     topic_deny_list: denyList(topics),
   };
 }
@@ -164,7 +164,7 @@ function printTables(windows: readonly Window[]): void {
 
 /** Time of the evaluation alone in this process, with given scores: topics and thresholds, without the model, HTTP and other processes. */
 async function printEvaluation(): Promise<void> {
-  const scores = { harassment: 0, hate: 0, self_harm: 0, sexual: 0, violence: 0 };
+  const scores = mapCategories(() => 0);
   const scoreTexts = async (texts: readonly string[]) => texts.map(() => scores);
   const rows: string[][] = [];
   for (const length of LENGTHS) {

@@ -1,14 +1,6 @@
 import { showProgress } from '../../bench/harness/command.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-
-/** The moderation categories of the API. */
-export const CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual', 'violence'] as const;
-
-/** One of the five. */
-export type Category = (typeof CATEGORIES)[number];
-
-/** Scores of a text, 0 to 1. */
-export type CategoryScores = Record<Category, number>;
+import { MODERATION_CATEGORIES, type ModerationScores } from '../../src/engines/moderation-engine.ts';
 
 /** Scores from here on are flagged, as in the service. */
 export const THRESHOLD = 0.5;
@@ -21,11 +13,11 @@ export async function moderateTexts(
   service: ServiceClient,
   texts: readonly string[],
   what: string,
-): Promise<CategoryScores[]> {
-  const found: CategoryScores[] = [];
+): Promise<ModerationScores[]> {
+  const found: ModerationScores[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_OF_A_REQUEST) {
     const input = texts.slice(at, at + TEXTS_OF_A_REQUEST);
-    const { results } = await service.post<{ results: { category_scores: CategoryScores }[] }>('/v1/moderations', {
+    const { results } = await service.post<{ results: { category_scores: ModerationScores }[] }>('/v1/moderations', {
       input,
     });
     found.push(...results.map(({ category_scores: scores }) => scores));
@@ -35,6 +27,6 @@ export async function moderateTexts(
 }
 
 /** Whether any category reaches the threshold. */
-export function isFlagged(scores: CategoryScores): boolean {
-  return CATEGORIES.some((category) => scores[category] >= THRESHOLD);
+export function isFlagged(scores: ModerationScores): boolean {
+  return MODERATION_CATEGORIES.some((category) => scores[category] >= THRESHOLD);
 }

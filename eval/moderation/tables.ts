@@ -2,15 +2,13 @@ import { readJsonLines } from '../../bench/harness/data-set.ts';
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { mean } from '../../bench/harness/statistics.ts';
-import { areaUnderPrecisionRecall, areaUnderRoc, atThreshold, type ScoredText } from '../measures/classification.ts';
 import {
-  CATEGORIES,
-  type Category,
-  type CategoryScores,
-  isFlagged,
-  moderateTexts,
-  THRESHOLD,
-} from './moderation-client.ts';
+  MODERATION_CATEGORIES,
+  type ModerationCategory,
+  type ModerationScores,
+} from '../../src/engines/moderation-engine.ts';
+import { areaUnderPrecisionRecall, areaUnderRoc, atThreshold, type ScoredText } from '../measures/classification.ts';
+import { isFlagged, moderateTexts, THRESHOLD } from './moderation-client.ts';
 
 /** Files of the sets, relative to the data folder. */
 export const FILES = {
@@ -43,7 +41,7 @@ export async function judgeOpenai(service: ServiceClient, data: string, baseline
   const compared = rows.map(({ text }) => baseline?.(text) ?? Number.NaN);
   const ranked: MetricRow[] = [];
   const claimed: MetricRow[] = [];
-  for (const category of CATEGORIES) {
+  for (const category of MODERATION_CATEGORIES) {
     const scoredTexts = judgedIn(rows, category, (at) => scores[at]?.[category] ?? Number.NaN);
     const others = judgedIn(rows, category, (at) => compared[at] ?? Number.NaN);
     const { precision, recall, falseAlarms } = atThreshold(scoredTexts, THRESHOLD);
@@ -80,7 +78,11 @@ export async function judgeOpenai(service: ServiceClient, data: string, baseline
   ];
 }
 
-function judgedIn(rows: readonly Labelled[], category: Category, scoreOf: (at: number) => number): ScoredText[] {
+function judgedIn(
+  rows: readonly Labelled[],
+  category: ModerationCategory,
+  scoreOf: (at: number) => number,
+): ScoredText[] {
   return rows.flatMap(({ labels }, at) =>
     labels[category] === undefined ? [] : [{ score: scoreOf(at), isPositive: labels[category] > 0 }],
   );
@@ -99,7 +101,7 @@ function calibration(scoredTexts: readonly ScoredText[]): number[] {
   });
 }
 
-function harmless(rows: readonly Labelled[], scores: readonly CategoryScores[]): MetricTable {
+function harmless(rows: readonly Labelled[], scores: readonly ModerationScores[]): MetricTable {
   const flags = rows.flatMap(({ labels }, at) => {
     const values = Object.values(labels);
     const own = scores[at];

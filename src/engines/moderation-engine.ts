@@ -7,6 +7,14 @@ export const MODERATION_CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual
 /** One of `MODERATION_CATEGORIES`. */
 export type ModerationCategory = (typeof MODERATION_CATEGORIES)[number];
 
+/** Makes a value for each category, in their order. */
+export function mapCategories<T>(
+  make: (category: ModerationCategory, index: number) => T,
+): Record<ModerationCategory, T> {
+  const entries = MODERATION_CATEGORIES.map((category, index) => [category, make(category, index)]);
+  return Object.fromEntries(entries) as Record<ModerationCategory, T>;
+}
+
 /** Score of each category, 0 to 1. Calibrated to a threshold of 0.5. */
 export type ModerationScores = Readonly<Record<ModerationCategory, number>>;
 

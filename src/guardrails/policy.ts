@@ -1,4 +1,9 @@
-import { MODERATION_CATEGORIES, type ModerationCategory, type ModerationScores } from '../engines/moderation-engine.ts';
+import {
+  MODERATION_CATEGORIES,
+  type ModerationCategory,
+  type ModerationScores,
+  mapCategories,
+} from '../engines/moderation-engine.ts';
 import type { PolicyStage } from '../lib/screen.ts';
 import type { TopicRule } from './topic-matcher.ts';
 
@@ -11,9 +16,8 @@ export const DEFAULT_THRESHOLD = 0.5;
 export const DISABLED_THRESHOLD = 1;
 
 /** Threshold of every category. Categories that are absent or null get the default. */
-export function resolveThresholds(given: Partial<Record<ModerationCategory, number | null>>): Thresholds {
-  const entries = MODERATION_CATEGORIES.map((category) => [category, given[category] ?? DEFAULT_THRESHOLD]);
-  return Object.fromEntries(entries) as Thresholds;
+export function resolveThresholds(thresholds: Partial<Record<ModerationCategory, number | null>>): Thresholds {
+  return mapCategories((category) => thresholds[category] ?? DEFAULT_THRESHOLD);
 }
 
 /** Whether a policy needs scores at all. */

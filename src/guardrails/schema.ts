@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListOrder, ListQuery } from '../db/page.ts';
+import { mapCategories } from '../engines/moderation-engine.ts';
 import { MUST } from '../http/validation.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
@@ -18,13 +19,7 @@ const Threshold = Type.Number({ minimum: 0, maximum: 1 });
 const OptionalThreshold = Type.Optional(Type.Union([Threshold, Type.Null()]));
 
 const Thresholds = Type.Object(
-  {
-    harassment: OptionalThreshold,
-    hate: OptionalThreshold,
-    self_harm: OptionalThreshold,
-    sexual: OptionalThreshold,
-    violence: OptionalThreshold,
-  },
+  mapCategories(() => OptionalThreshold),
   {
     description: 'A score at or above the threshold flags the text. Null and absent: 0.5. 1.0 disables the category.',
   },
@@ -99,13 +94,7 @@ export const GuardrailPolicy = Type.Object({
   name: Type.String(),
   enabled: Type.Boolean(),
   block_on_flag: Type.Boolean(),
-  thresholds: Type.Object({
-    harassment: Threshold,
-    hate: Threshold,
-    self_harm: Threshold,
-    sexual: Threshold,
-    violence: Threshold,
-  }),
+  thresholds: Type.Object(mapCategories(() => Threshold)),
   topic_deny_list: TopicDenyList,
   match_confusables: MatchConfusables,
   apply_to: ApplyTo,

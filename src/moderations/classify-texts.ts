@@ -6,7 +6,7 @@ import { moderate } from '../inference/moderate.ts';
 import { exemptInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import type { ModerationRequest, ModerationResponse } from './schema.ts';
+import { type ModerationRequest, type ModerationResponse, perCategory } from './schema.ts';
 
 /** Dependencies of `classifyTexts`. */
 export type ModerationDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'metrics' | 'now'>;
@@ -35,7 +35,7 @@ type InputItem = Exclude<Input, string>[number];
 function parseTexts(input: Input): string[] {
   if (typeof input === 'string') return [requireText(input, 'input')];
   if (typeof input[0] === 'string') return input.map((item, index) => requireText(item, `input.${index}`));
-  return [requireText(input.map(textOfPart).join('\n'), 'input')];
+  return [requireText(input.map(readTextPart).join('\n'), 'input')];
 }
 
 function requireText(item: InputItem, path: string): string {
@@ -44,7 +44,7 @@ function requireText(item: InputItem, path: string): string {
   return item;
 }
 
-function textOfPart(part: InputItem, index: number): string {
+function readTextPart(part: InputItem, index: number): string {
   const path = `input.${index}`;
   if (typeof part === 'string' || part.type !== 'text')
     throw invalidValue(path, 'must be a text part, as the first one is');
@@ -56,19 +56,7 @@ function viewResult(scores: ModerationScores): ModerationResponse['results'][num
   const isFlagged = (category: ModerationCategory) => scores[category] >= THRESHOLD;
   return {
     flagged: MODERATION_CATEGORIES.some(isFlagged),
-    categories: mapCategories(isFlagged),
-    category_scores: mapCategories((category) => scores[category]),
-  };
-}
-
-/** Makes one value per category. `self-harm` is the spelling that OpenAI's clients read. */
-function mapCategories<T>(value: (category: ModerationCategory) => T) {
-  return {
-    harassment: value('harassment'),
-    hate: value('hate'),
-    self_harm: value('self_harm'),
-    'self-harm': value('self_harm'),
-    sexual: value('sexual'),
-    violence: value('violence'),
+    categories: perCategory(isFlagged),
+    category_scores: perCategory((category) => scores[category]),
   };
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { type ModerationCategory, mapCategories } from '../engines/moderation-engine.ts';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { OPENAI_MODERATION_MODELS } from '../inference/call-kinds.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
@@ -35,16 +36,10 @@ export const ModerationRequest = Type.Object(
 
 export type ModerationRequest = Static<typeof ModerationRequest>;
 
-/** Schema with one value per category; `self_harm` has both spellings. */
-function perCategory<T extends ReturnType<typeof Type.Boolean> | ReturnType<typeof Type.Number>>(value: T) {
-  return Type.Object({
-    harassment: value,
-    hate: value,
-    self_harm: value,
-    'self-harm': value,
-    sexual: value,
-    violence: value,
-  });
+/** Makes a value for each category. `self-harm` is the spelling that OpenAI's clients read. */
+export function perCategory<T>(make: (category: ModerationCategory) => T) {
+  const { harassment, hate, self_harm, ...others } = mapCategories(make);
+  return { harassment, hate, self_harm, 'self-harm': self_harm, ...others };
 }
 
 /** Response of `POST /v1/moderations`. */
@@ -55,8 +50,8 @@ export const ModerationResponse = Type.Object(
     results: Type.Array(
       Type.Object({
         flagged: Type.Boolean({ description: 'Whether any category is flagged.' }),
-        categories: perCategory(Type.Boolean()),
-        category_scores: perCategory(Type.Number({ minimum: 0, maximum: 1 })),
+        categories: Type.Object(perCategory(() => Type.Boolean())),
+        category_scores: Type.Object(perCategory(() => Type.Number({ minimum: 0, maximum: 1 }))),
       }),
       { description: 'One result per text, in the order of `input`; one for a list of text parts.' },
     ),

@@ -5,6 +5,7 @@ import {
   type Moderation,
   type ModerationEngine,
   type ModerationScores,
+  mapCategories,
 } from '../moderation-engine.ts';
 import { SharedThread } from './shared-thread.ts';
 
@@ -70,6 +71,4 @@ class BundledModeration implements ModerationEngine {
 }
 
 /** Names scores that are in the order of `MODERATION_CATEGORIES`. */
-function nameScores(scores: readonly number[]): ModerationScores {
-  return Object.fromEntries(MODERATION_CATEGORIES.map((category, i) => [category, scores[i] ?? 0])) as ModerationScores;
-}
+const nameScores = (scores: readonly number[]): ModerationScores => mapCategories((_, i) => scores[i] ?? 0);

@@ -3,6 +3,7 @@ import {
   type Moderation,
   type ModerationCategory,
   type ModerationScores,
+  mapCategories,
 } from '../moderation-engine.ts';
 import { isRecord } from './upstream-chunk.ts';
 import { approximateTokens } from './upstream-usage.ts';
@@ -22,17 +23,17 @@ export function parseModeration(response: unknown, texts: readonly string[]): Mo
 function readScores(result: unknown): ModerationScores {
   const reported = isRecord(result) ? result['category_scores'] : null;
   if (!isRecord(reported)) throw new Error('a result has no category_scores');
-  const scores = Object.fromEntries(MODERATION_CATEGORIES.map((category) => [category, 0]));
+  const scores = mapCategories(() => 0);
   let isKnown = false;
   for (const [name, score] of Object.entries(reported)) {
     const category = name.replaceAll('-', '_').split('/', 1)[0] as ModerationCategory;
     if (!MODERATION_CATEGORIES.includes(category)) continue;
     if (typeof score !== 'number') throw new Error(`the score of ${name} is not a number`);
     isKnown = true;
-    scores[category] = Math.min(1, Math.max(scores[category] ?? 0, score));
+    scores[category] = Math.min(1, Math.max(scores[category], score));
   }
   if (!isKnown) throw new Error('a result has none of the categories');
-  return scores as ModerationScores;
+  return scores;
 }
 
 function readTokenCount(usage: unknown): number | null {
