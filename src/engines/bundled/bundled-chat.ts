@@ -49,7 +49,7 @@ type Ranker = Pick<RerankEngine, 'rerank'>;
 /**
  * Creates the engine of the bundled chat model, which has a few million parameters. For questions about documents, it selects
  * the section or sentence that answers, marks it in the prompt, and constrains the completion to it. With tools, it constrains calls
- * to the tool that fits, small talk to the replies of the training, and JSON to values of the conversation. What it was not
+ * to the tool that fits, greetings to the replies of the training, and JSON to values of the conversation. What it was not
  * trained for it answers with one sentence about its limits.
  */
 export function createBundledChat(options: BundledChatOptions): GenerationEngine {
@@ -166,9 +166,8 @@ function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): Constr
 
 /** Constrains a reply to what the model says reliably. A conversation that ends with another role than `user` is continued freely. */
 function constrainReply(request: GenerationRequest, prompt: ChatPrompt): ConstrainedRequest {
-  const choices = prompt.messages.at(-1)?.role === 'user' ? selectReplies(prompt.messages) : null;
-  if (choices === null) return { ...request, cutsRepetition: true };
-  return { ...request, format: { type: 'choice', choices } };
+  if (prompt.messages.at(-1)?.role !== 'user') return { ...request, cutsRepetition: true };
+  return { ...request, format: { type: 'choice', choices: selectReplies(prompt.messages) } };
 }
 
 /** Returns the end of a text, at most `bytes` UTF-8 bytes long. */
