@@ -9,7 +9,7 @@ import { eachWord } from './words.ts';
 const ROOT = new URL('../../', import.meta.url);
 const file = readFileSync(new URL('models/quire-embed-1.bin', ROOT));
 
-/** What the Python that trained the model gives for awkward texts. */
+/** Reference results for awkward texts; those of quire-embed-1 are from the Python reader that trained it. */
 const expected: { text: string; tokens: number; rows: number[]; vector: string }[] = readFileSync(
   new URL('training/embedder/vectors.jsonl', ROOT),
   'utf8',

@@ -6,7 +6,8 @@ import random
 import jinja2
 import torch
 
-TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'template.jinja')
+# The template that the service renders with. Training has no documents, which it renders beside the mark.
+TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/chat/chat-template.jinja')
 
 
 def load_template():

@@ -6,6 +6,7 @@ import argparse
 import os
 import pickle
 import random
+import subprocess
 
 import numpy
 import torch
@@ -15,7 +16,6 @@ import tasks
 import tokenizer
 from model import causal_mask
 from make import config
-from speaker import Probe
 from train import load_model
 
 TRICKY = [
@@ -27,6 +27,17 @@ TRICKY = [
 RANDOM_TEXTS = 300
 HELD_CONVERSATIONS = 40
 LOGIT_TOLERANCE, PERPLEXITY_TOLERANCE = 1e-3, 0.01
+
+
+class Probe:
+    """Runs a GGUF in llama.cpp through llama_probe.cpp."""
+
+    def __init__(self, probe, backends):
+        self.command = [probe, backends]
+
+    def run(self, model, mode, lines):
+        text = '\n'.join(lines) + '\n'
+        return subprocess.run(self.command + [model, mode], input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
 
 
 def held_conversations(corpora, encoder, count, seed=99):

@@ -1,19 +1,14 @@
 // Runs llama.cpp on a GGUF for check_export.py. Reads lines of stdin, answers on stdout.
 //   llama_probe BACKENDS MODEL tokens   a line is text in hex; answers its token ids (markers become tokens)
 //   llama_probe BACKENDS MODEL logits   a line is token ids; answers count x vocabulary floats, binary
-//   llama_probe BACKENDS MODEL generate a line is a limit and token ids; answers the greedy continuation, end of turn included
-//   llama_probe BACKENDS MODEL choose   a line is token ids, "|", and candidates separated by "|"; answers the index of the candidate that
-//                                       greedy decoding arrives at when it is held to them
 //   llama_probe BACKENDS MODEL speed    a line is token ids; answers tokens/s of reading them and of 256 greedy steps, one thread
 // BACKENDS is the folder with llama.cpp's libggml-cpu-*.so, or "-" where they are linked in.
 #include "ggml-backend.h"
 #include "llama.h"
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -69,44 +64,6 @@ static llama_token first_choice(llama_context * context, int vocabulary) {
     return best;
 }
 
-static void print_continuation(llama_context * context, const llama_vocab * vocab, const std::string & line) {
-    std::vector<llama_token> ids = read_ids(line);
-    int limit = ids[0];
-    ids.erase(ids.begin());
-    llama_batch batch = batch_of(ids, false);
-    llama_memory_clear(llama_get_memory(context), true);
-    if (llama_decode(context, batch) != 0) exit(1);
-    for (int step = 0; step < limit; step++) {
-        llama_token best = first_choice(context, llama_vocab_n_tokens(vocab));
-        printf("%d ", best);
-        if (llama_vocab_is_eog(vocab, best) || llama_decode(context, llama_batch_get_one(&best, 1)) != 0) break;
-    }
-    printf("\n");
-    llama_batch_free(batch);
-}
-
-// Keeps the candidates that go on with the likeliest of their next tokens, until one is left.
-static void print_choice(llama_context * context, const std::string & line) {
-    std::vector<std::vector<llama_token>> parts;
-    std::istringstream in(line);
-    for (std::string part; std::getline(in, part, '|');) parts.push_back(read_ids(part));
-    std::vector<int> left(parts.size() - 1);
-    std::iota(left.begin(), left.end(), 1);
-    llama_batch batch = batch_of(parts[0], false);
-    llama_memory_clear(llama_get_memory(context), true);
-    if (llama_decode(context, batch) != 0) exit(1);
-    llama_batch_free(batch);
-    for (size_t at = 0; left.size() > 1; at++) {
-        const float * logits = llama_get_logits_ith(context, -1);
-        llama_token best = -1;
-        for (int c : left) if (at < parts[c].size() && (best < 0 || logits[parts[c][at]] > logits[best])) best = parts[c][at];
-        if (best < 0) break;  // equal candidates
-        left.erase(std::remove_if(left.begin(), left.end(), [&](int c) { return at >= parts[c].size() || parts[c][at] != best; }), left.end());
-        if (left.size() > 1 && llama_decode(context, llama_batch_get_one(&best, 1)) != 0) exit(1);
-    }
-    printf("%d\n", left[0] - 1);
-}
-
 static void print_speed(llama_context * context, int vocabulary, const std::string & line) {
     std::vector<llama_token> ids = read_ids(line);
     llama_batch batch = batch_of(ids, false);
@@ -140,8 +97,6 @@ int main(int argc, char ** argv) {
     std::string mode = argv[3];
     for (std::string line; std::getline(std::cin, line);) {
         if (mode == "tokens") print_tokens(vocab, line);
-        else if (mode == "generate") print_continuation(context, vocab, line);
-        else if (mode == "choose") print_choice(context, line);
         else if (mode == "logits") write_logits(context, llama_vocab_n_tokens(vocab), line);
         else print_speed(context, llama_vocab_n_tokens(vocab), line);
     }

@@ -1,7 +1,7 @@
 """Conversations around made-up tools: calls, questions for what is missing, answers from results, and tools that do not fit.
 
 Names, descriptions and argument keys change from conversation to conversation, so that a call has to be read from the list and
-the user's words. Every sixth family and every sixth intent is never trained on: evaluate.py measures with those.
+the user's words. Every sixth family and every sixth intent is never trained on.
 """
 import json
 import re

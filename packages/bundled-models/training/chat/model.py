@@ -43,14 +43,12 @@ class Block(nn.Module):
         self.gate_up = nn.Linear(config.width, 2 * config.hidden, bias=False)
         self.down = nn.Linear(config.hidden, config.width, bias=False)
 
-    def forward(self, x, rotation, mask, past=None):
+    def forward(self, x, rotation, mask):
         rows, length, width = x.shape
         heads, size = self.config.heads, self.config.head_width
         qkv = self.qkv(self.attention_norm(x)).view(rows, length, 3 * heads, size)
         q, k = rotate(qkv[:, :, :2 * heads], rotation).transpose(1, 2).split(heads, 1)
         v = qkv[:, :, 2 * heads:].transpose(1, 2)
-        if past is not None:
-            k, v = past.extend(k, v)
         scores = torch.matmul(q * size ** -0.5, k.transpose(2, 3)) + mask
         mixed = torch.matmul(scores.softmax(-1), v).transpose(1, 2).reshape(rows, length, width)
         x = x + self.out(mixed)
@@ -78,27 +76,15 @@ class ChatModel(nn.Module):
                     scale *= 0.1 / math.sqrt(2 * config.layers)
                 weight.normal_(0, scale, generator=generator)
 
-    def hidden(self, ids, positions, mask, past=None):
+    def hidden(self, ids, positions, mask):
         """Final normalised states, (rows, length, width). `mask` is added to the attention scores."""
         x, rotation = self.embedding(ids), rotation_at(positions, self.config.head_width)
-        for i, block in enumerate(self.blocks):
-            x = block(x, rotation, mask, past[i] if past is not None else None)
+        for block in self.blocks:
+            x = block(x, rotation, mask)
         return self.norm(x)
 
     def logits(self, hidden):
         return F.linear(hidden, self.embedding.weight)
-
-
-class Past:
-    """One layer's keys and values so far, for generation."""
-
-    def __init__(self):
-        self.k = self.v = None
-
-    def extend(self, k, v):
-        self.k = k if self.k is None else torch.cat([self.k, k], 2)
-        self.v = v if self.v is None else torch.cat([self.v, v], 2)
-        return self.k, self.v
 
 
 def frequencies(size):

@@ -1,7 +1,7 @@
 """Reads the public sets that the model is trained on. Only sets whose licence allows shipped weights are opened here.
 
 Nothing of retrieval/, no file named `dev` or `ifeval`, and nothing marked unknown or non-commercial is read, except
-the development dialogues that evaluate.py measures on and train.py never sees.
+the development dialogues that `npm run eval:chat` measures on and train.py never sees.
 """
 import collections
 import gzip

@@ -29,7 +29,6 @@ class Corpora:
         self.held_dialogues = list(sources.tool_dialogues(folder, 'sgd_tool_dialogues_dev'))
         # Real requests that need a tool; `beyond` are those without a matching tool.
         self.intents, self.bank_intents = sources.requests(folder, 'train')
-        self.held_intents = sources.requests(folder, 'test')[0]
         self.beyond = self.intents.pop('oos')
         self.names = sources.proper_names(self.prose)
         text = ' '.join(self.prose[::7]).lower()

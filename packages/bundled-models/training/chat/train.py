@@ -1,8 +1,8 @@
-"""Trains the chat model: AdamW on flat parameters that one or two workers share.
+"""Trains the chat model: AdamW on flat parameters that two workers share.
 
-On a CPU a worker is a process of one thread (at this size a thread pool waits too often) and takes its turn at the
-shared parameters without waiting for the other's gradient: where others use the machine, a slow worker does not hold up
-the fast one. On a GPU there is one worker, with PyTorch's own gradients.
+A worker is a process of one thread (at this size a thread pool waits too often) and takes its turn at the shared
+parameters without waiting for the other's gradient: where others use the machine, a slow worker does not hold up the
+fast one.
 """
 import math
 import os
@@ -11,13 +11,12 @@ import time
 
 import torch
 from torch import multiprocessing
-from torch.nn import functional as F
 
 import batches
 import tasks
 from cpu_step import CpuStep, Kernels, compile_kernels
 from curriculum import stage_at
-from model import ChatModel, causal_mask
+from model import ChatModel
 
 # Tokens of one worker's step, and the rows that they come in. An example goes to the shortest row that holds it.
 TOKENS_PER_STEP = 4096
@@ -100,30 +99,12 @@ class Shared:
         self.small.copy_(self.flat)
 
 
-class GpuStep:
-    """CpuStep's counterpart on a GPU."""
-
-    def __init__(self, model, gradient):
-        self.model, self.gradient = model.cuda(), gradient
-
-    def loss(self, batch):
-        ids, positions, segments, chosen, targets = (t.cuda() for t in batch)
-        with torch.enable_grad(), torch.autocast('cuda', torch.bfloat16):
-            hidden = self.model.hidden(ids, positions, causal_mask(segments)).flatten(0, 1)[chosen]
-            logits = self.model.logits(hidden)
-            loss = F.cross_entropy(logits.float(), targets)
-        self.model.zero_grad()
-        loss.backward()
-        self.gradient.copy_(torch.cat([p.grad.flatten() for p in self.model.parameters()]))
-        return loss.item() * len(targets), len(targets), (logits.argmax(-1) == targets).sum().item()
-
-
 class Run:
     """A worker's own parameters, besides the shared state."""
 
     def __init__(self, corpora, tokenizer, out, minutes, seed, config):
         self.corpora, self.tokenizer, self.out, self.minutes, self.seed = corpora, tokenizer, out, minutes, seed
-        self.gpu, self.config = torch.cuda.is_available(), config
+        self.config = config
         self.kernels = compile_kernels(out)
 
 
@@ -133,7 +114,7 @@ def work(rank, shared, run):
     torch.set_num_threads(1)
     model, kernels = ChatModel(run.config), Kernels(run.kernels)
     gradient = torch.zeros_like(shared.flat)
-    step = GpuStep(model, gradient) if run.gpu else CpuStep(model, shared.flat, shared.small, gradient, kernels)
+    step = CpuStep(model, shared.flat, shared.small, gradient, kernels)
     # A resumed run draws other conversations than the earlier run.
     feed = Feed(run.corpora, run.tokenizer, run.seed * 1000 + rank + int(shared.clock[0]) * 7)
     last = logged = saved = time.time()
@@ -142,8 +123,6 @@ def work(rank, shared, run):
         batch = feed.next(stage_at(done), run.config.context)
         if len(batch[3]) == 0:
             continue
-        if run.gpu:
-            fill(model, shared.flat)
         figures = step.loss(batch)
         with shared.lock:
             update(shared, gradient, kernels, done)
@@ -200,7 +179,7 @@ def train(model, corpora, tokenizer, out, minutes, workers=2, seed=1):
         shared.load(path)
     # glibc otherwise returns every large tensor to the kernel and faults its pages in again.
     os.environ.update(MALLOC_MMAP_MAX_='0', MALLOC_TRIM_THRESHOLD_=str(2 ** 33), OPENBLAS_NUM_THREADS='1', OMP_NUM_THREADS='1')
-    multiprocessing.spawn(work, (shared, run), nprocs=1 if run.gpu else workers)
+    multiprocessing.spawn(work, (shared, run), nprocs=workers)
 
 
 def load_model(out, config):

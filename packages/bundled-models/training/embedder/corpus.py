@@ -8,7 +8,6 @@ import numpy as np
 
 import sources
 import vocabulary
-from tokenizer import Tokenizer
 from train import BLOCK
 
 # Maximum characters of a text, and pairs of the largest sources: a budget of one hour on one core.
@@ -25,7 +24,7 @@ class Corpus:
 
     def __init__(self, pieces, teacher, pairs, seen):
         self.pieces, self.teacher, self.pairs, self.seen = pieces, teacher, pairs, seen
-        self.tokenizer = Tokenizer(pieces)
+        self.rows = len(pieces) + vocabulary.BUCKETS
 
 
 def load(data, out):
@@ -35,24 +34,24 @@ def load(data, out):
         # Garbage collection would traverse millions of live strings.
         gc.disable()
         with open(cached + '.part', 'wb') as file:
-            pickle.dump(encode(data), file)
+            pickle.dump(encode(data, out), file)
         os.rename(cached + '.part', cached)
         gc.enable()
     with open(cached, 'rb') as file:
         return Corpus(*pickle.load(file))
 
 
-def encode(data):
+def encode(data, out):
     pairs = sources.all_pairs(data)
     for name, most in MOST_PAIRS.items():
         pairs[name] = some_blocks(pairs[name], most)
-    tokenizer, teacher = vocabulary.make(f'{data}/teachers/potion-base-2m-int8', texts_of(pairs))
-    encoded, seen = {}, np.zeros(tokenizer.rows)
+    pieces, teacher = vocabulary.make(f'{data}/teachers/potion-base-2m-int8', texts_of(pairs), out)
+    encoded, seen = {}, np.zeros(len(pieces) + vocabulary.BUCKETS)
     for name, rows in pairs.items():
-        encoded[name] = left, which, right = encode_source(tokenizer, rows)
+        encoded[name] = left, which, right = encode_source(rows, pieces, out)
         for text in right:
             seen[np.unique(text)] += 1
-    return tokenizer.pieces, teacher, encoded, seen
+    return pieces, teacher, encoded, seen
 
 
 def some_blocks(rows, most):
@@ -72,15 +71,10 @@ def texts_of(pairs):
     return texts[:VOCABULARY_TEXTS]
 
 
-def encode_source(tokenizer, rows):
-    places, left, which, right = {}, [], [], []
-    for a, b in rows:
-        left.append(np.array(tokenizer.rows_of(a[:LONGEST]), np.uint16))
-        if b not in places:
-            places[b] = len(right)
-            right.append(np.array(tokenizer.rows_of(b[:LONGEST]), np.uint16))
-        which.append(places[b])
-    return left, np.array(which), right
+def encode_source(rows, pieces, out):
+    places = {b: i for i, b in enumerate(dict.fromkeys(b for _, b in rows))}
+    left, right = (vocabulary.encode([text[:LONGEST] for text in texts], pieces, out) for texts in ([a for a, _ in rows], places))
+    return left, np.array([places[b] for _, b in rows]), right
 
 
 def spans(pairs, seed):

@@ -4,14 +4,16 @@
 """
 import argparse
 import os
+import sys
 
 import numpy as np
 
-import corpus
-import weights
-from identity import ENTRIES
-from model import OUTPUT, WIDTH, initial_table
-from train import Pairs, train
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+
+import corpus  # noqa: E402
+import weights  # noqa: E402
+from model import OUTPUT, WIDTH, initial_table  # noqa: E402
+from train import Pairs, train  # noqa: E402
 
 STEPS, RATE, SEED = 600, 0.012, 0
 # Sampling weights of the sources: by size and by similarity to real queries.
@@ -19,6 +21,8 @@ SHARES = {'wordnet_lemmas': 0.8, 'wordnet_examples': 0.6, 'tldr': 1, 'jaquad': 0
           'medquad': 0.8, 'squad': 1.5, 'reading': 0.8, 'paraphrases': 0.4, 'answers': 0.8, 'python': 1.2, 'neighbours': 3, 'spans': 4}
 # Width of the hashed half of the output; chosen on the chunking questions and trecqa.
 IDENTITY = 1.0
+# Nonzero components of the hashed direction of a row (`src/embedding/embedder.ts`).
+ENTRIES = 8
 UNKNOWN_WEIGHT_QUANTILE = 0.7
 
 
@@ -40,13 +44,13 @@ def start_table(read):
     """Known tokens are weighted by the length of the teacher's vectors, unknown ones like its rarer tokens."""
     lengths = np.linalg.norm(read.teacher, axis=1)
     lengths /= np.median(lengths)
-    weigh = np.full(read.tokenizer.rows, np.quantile(lengths, UNKNOWN_WEIGHT_QUANTILE))
+    weigh = np.full(read.rows, np.quantile(lengths, UNKNOWN_WEIGHT_QUANTILE))
     weigh[:len(lengths)] = lengths
     return initial_table(read.teacher, weigh, SEED, WIDTH)
 
 
 def trained(read, out, steps):
-    rows = read.tokenizer.rows
+    rows = read.rows
     pairs = {name: Pairs(a, which, b, rows) for name, (a, which, b) in read.pairs.items()}
     pairs['spans'] = Pairs(*corpus.spans(read.pairs, SEED), rows)
 

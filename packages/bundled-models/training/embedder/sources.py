@@ -5,13 +5,13 @@ of P3 and social_i_qa (questions without text, licence unknown), SciQ (non-comme
 and all of retrieval/ and sts/.
 """
 import ast
+import gzip
+import json
 import os
 import random
 import re
 import sysconfig
 import textwrap
-
-from retrieval import json_rows
 
 NON_COMMERCIAL = 'sciq'
 PASSAGES_OF = ('adversarial_qa', 'quoref', 'ropes', 'duorc', 'dbpedia_14', 'quartz', 'wiki_hop', 'wiki_bio')
@@ -19,6 +19,11 @@ PASSAGES_OF = ('adversarial_qa', 'quoref', 'ropes', 'duorc', 'dbpedia_14', 'quar
 UNLIKE_CODE = ('site-packages', 'dist-packages', 'test', 'tests', 'idlelib', 'encodings', 'pydoc_data', 'tkinter', 'lib2to3',
                'distutils', '__pycache__', 'ensurepip')
 SENTENCE = re.compile(r'(?<=[.!?])\s+(?=[A-Z"(\[])')
+
+
+def json_rows(path):
+    with gzip.open(path, 'rt', encoding='utf-8') as file:
+        return [json.loads(line) for line in file]
 
 
 def pairs_of(data, name):

@@ -1,11 +1,14 @@
 """The pieces of the vocabulary: the teacher's English ones, and whole words that are frequent in the training text."""
-import collections
+import json
+import os
 import struct
 
 import numpy as np
 
-from tokenizer import Tokenizer
+import runtime
 
+# Hashed rows behind the pieces.
+BUCKETS = 8192
 # A word is added when the teacher splits it and this many training texts contain it.
 FEWEST_TEXTS, MOST_WORDS = 12, 6000
 
@@ -26,16 +29,32 @@ def read_teacher(folder):
     return pieces, vectors * scales[:, None]
 
 
-def make(teacher_folder, texts):
-    """(Tokenizer, teacher vectors of its pieces). An added word starts from the mean of the pieces that it replaces."""
+def make(teacher_folder, texts, out):
+    """(pieces, their teacher vectors). An added word starts from the mean of the pieces that it replaces."""
     pieces, vectors = read_teacher(teacher_folder)
     keep = [i for i, p in enumerate(pieces) if p.removeprefix('##').isascii() and p.removeprefix('##').isalnum()]
     pieces, vectors = [pieces[i] for i in keep], vectors[keep]
-    first = Tokenizer(pieces)
-    counts = collections.Counter()
-    for text in texts:
-        counts.update({w for w in first.words(text) if 2 < len(w) < 25 and w.isascii() and w.isalpha()})
+    known, counts = set(pieces), count_words(texts, out)
     added = [w for w, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-             if n >= FEWEST_TEXTS and w not in first.index][:MOST_WORDS]
-    starts = [vectors[first.wordpieces(w)].mean(0) for w in added]
-    return Tokenizer(pieces + added), np.vstack([vectors, starts]).astype(np.float32)
+             if n >= FEWEST_TEXTS and 2 < len(w) < 25 and w.isascii() and w.isalpha() and w not in known][:MOST_WORDS]
+    # The last row of a word of several pieces is its hashed one.
+    starts = [vectors[rows[rows < len(pieces)]].mean(0) for rows in encode(added, pieces, out)]
+    return pieces + added, np.vstack([vectors, starts]).astype(np.float32)
+
+
+def count_words(texts, out):
+    """{word: number of texts that contain it}"""
+    path = os.path.join(out, 'count.txt')
+    runtime.write_texts(texts, path)
+    runtime.node('embedder/reader.ts', 'count', path)
+    with open(f'{path}.counts') as file:
+        return json.load(file)
+
+
+def encode(texts, pieces, out):
+    """The rows of each text: rows 0..len(pieces)-1 are the pieces, the BUCKETS rows behind them are the hashed ones."""
+    path = os.path.join(out, 'pieces.json')
+    with open(path, 'w') as file:
+        json.dump(pieces, file)
+    rows, ends = runtime.embedder('encode', texts, {'rows': np.int32, 'ends': np.int32}, path, BUCKETS)
+    return np.split(rows.astype(np.uint16), ends[:-1])

@@ -4,15 +4,14 @@ import json
 import os
 import random
 import re
-import subprocess
 from collections import Counter
 
 import numpy as np
 
 import sources
 import synthetic
+from runtime import node, write_texts
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 # Ids 0 to 7 are not words: padding, punctuation, numbers and letters of other scripts, in this order.
 MARKS = ['', '.', ',', '!', '?', '"', '#', '~']
 WORDS = 18432
@@ -102,7 +101,7 @@ def masked_words():
 
 def count_words(texts, out):
     write_texts(texts, os.path.join(out, 'count.txt'))
-    node('count.ts', os.path.join(out, 'count.txt'), os.path.join(out, 'count.json'))
+    node('moderation/count.ts', os.path.join(out, 'count.txt'), os.path.join(out, 'count.json'))
     with open(os.path.join(out, 'count.json')) as file:
         return json.load(file)
 
@@ -115,15 +114,5 @@ def encode(texts, words, out, name):
     write_texts(texts, f'{prefix}.txt')
     with open(os.path.join(out, 'words.json'), 'w') as file:
         json.dump(words, file)
-    node('encode.ts', os.path.join(out, 'words.json'), str(BUCKETS), f'{prefix}.txt', prefix)
+    node('moderation/encode.ts', os.path.join(out, 'words.json'), str(BUCKETS), f'{prefix}.txt', prefix)
     return {part: np.fromfile(f'{prefix}.{part}', np.int32) for part in ('ids', 'ends', 'buckets', 'spelling')}
-
-
-def write_texts(texts, path):
-    with open(path, 'w') as file:
-        file.writelines(json.dumps(text) + '\n' for text in texts)
-
-
-def node(script, *arguments):
-    """Runs a script of this folder; NODE names a Node of version 24 or later."""
-    subprocess.run([os.environ.get('NODE', 'node'), os.path.join(HERE, script), *arguments], check=True)

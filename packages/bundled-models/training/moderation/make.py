@@ -1,23 +1,25 @@
-"""Makes the moderation model from the data folder and prints the figures of its card.
+"""Makes the moderation model from the data folder. `npm run eval:moderation` of the repository measures it.
 
     NODE=node24 python3 make.py DATA [--out OUT] [--epochs 5]
 """
 import argparse
+import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 import torch
 
-import examples
-import sources
-import vectors
-from calibrate import LENGTH_SLOPES, calibrate
-from evaluate import judge_logits as judge
-from export import export
-from net import Net
-from train import Corpus, train
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+
+import examples  # noqa: E402
+import sources  # noqa: E402
+import vectors  # noqa: E402
+from calibrate import LENGTH_SLOPES, calibrate  # noqa: E402
+from export import export  # noqa: E402
+from net import Net  # noqa: E402
+from runtime import node, write_texts  # noqa: E402
+from train import Corpus, train  # noqa: E402
 
 SEED = 1
 
@@ -35,12 +37,18 @@ def main():
     path = os.path.join(args.out, 'quire-moderation-1.bin')
     export(net, words, path, np.ones(5), np.zeros(5))
     held = np.flatnonzero((corpus.part == 1) & (corpus.lengths > 0))
-    logits = judge(path, [found['text'][number] for number in held], args.out)
+    logits = classify(path, [found['text'][number] for number in held], args.out)
     slope, offset = calibrate(logits, corpus.labels[held], corpus.names[held])
     length_slope = [LENGTH_SLOPES.get(category, 0) for category in sources.CATEGORIES]
     export(net, words, path, slope, offset, length_slope)
     print(f'{path}: {os.path.getsize(path)} bytes; slopes {np.round(slope, 3)}, offsets {np.round(offset, 3)}')
-    subprocess.run([sys.executable, os.path.join(examples.HERE, 'evaluate.py'), args.data, path, args.out], check=True)
+
+
+def classify(model, texts, scratch):
+    """(n, 5) logits of texts, by the service's reader."""
+    path = os.path.join(scratch, 'texts.txt')
+    write_texts(texts, path)
+    return np.array([json.loads(line) for line in node('moderation/logits.ts', model, path).splitlines()])
 
 
 def prepare(args, found):

@@ -1,4 +1,6 @@
 """The scoring network: one hidden layer over the features, trained in numpy to rank lists and to classify documents."""
+import json
+
 import numpy as np
 
 NETS, HIDDEN, ROUNDS, BATCH, RATE, DECAY = 4, 16, 12, 128, 8e-3, 1e-4
@@ -14,6 +16,21 @@ HOLD_OUT = 8
 # Long topical queries, which no training set has, are scored by the mean of three lexical features instead.
 GATE = {'at': 8, 'width': 2, 'scale': 8, 'offset': 3.5}
 LEXICAL = ('best window', 'bm25', 'cosine')
+
+
+class Lists:
+    """The lists of OUT/train.jsonl with the features of their documents; `ends[i]` is where list i begins."""
+
+    def __init__(self, out):
+        with open(f'{out}/train.jsonl', encoding='utf-8') as file:
+            rows = [json.loads(line) for line in file]
+        self.sources = np.array([row['source'] for row in rows])
+        self.gains = [np.array([1] + [0] * (len(row['documents']) - 1)) for row in rows]
+        self.ends = np.cumsum([0] + [len(gains) for gains in self.gains])
+        self.features = np.fromfile(f'{out}/train.features.bin', np.float32).reshape(self.ends[-1], -1)
+
+    def cut(self, values, i):
+        return values[self.ends[i]:self.ends[i + 1]]
 
 
 class Scorer:

@@ -1,26 +1,24 @@
-"""Lists to train and to measure on: a query, documents, and which of them are right.
+"""Lists to train on: a query and documents, the right one first.
 
     python3 lists.py DATA OUT quire-embed-1.bin
 
-Writes OUT/texts.jsonl (to count words in), OUT/train.jsonl and OUT/measure.jsonl: {source, query, documents, gains, hybrid}.
+Writes OUT/texts.jsonl (to count words in) and OUT/train.jsonl: {source, query, documents}.
 """
 import json
 import os
 import random
-import re
 import sys
 import time
 
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, '..'))
 sys.path.insert(0, os.path.join(HERE, '..', 'embedder'))
 
-import retrieval  # noqa: E402  (the folders beside are no packages)
-import sources  # noqa: E402
+import sources  # noqa: E402  (the folders beside are no packages)
+import runtime  # noqa: E402
 from bm25 import BM25  # noqa: E402
-from evaluate_embedder import FIVE, Measured, TUNING, chunking, embed_all_of  # noqa: E402
-from weights import Embedder  # noqa: E402
 
 sys.path.insert(0, os.path.join(HERE, '..', 'chat'))
 sys.modules.pop('sources')
@@ -35,9 +33,6 @@ SQUAD_LISTS = 15000
 # Wrong documents of a list: from the best, from further down, and any.
 BEST, FURTHER, ANY = 6, 5, 3
 CANDIDATES = 100
-DISTRACTORS = 24
-QED = 500
-SENTENCE = re.compile(r'(?<=[.!?])\s+(?=[A-Z"(`])')
 
 
 def wrong_of(scores, right, draw):
@@ -51,7 +46,7 @@ def wrong_of(scores, right, draw):
     return best + further + draw.sample(others[CANDIDATES:], ANY)
 
 
-def document_lists(name, pairs, embed_all, draw):
+def document_lists(name, pairs, model, draw):
     """Lists of one source of pairs: queries and passages."""
     pairs = [(a, b[:LONGEST]) for a, b in pairs]
     texts = list(dict.fromkeys(b for _, b in pairs))
@@ -61,7 +56,7 @@ def document_lists(name, pairs, embed_all, draw):
     asked = [p for p in pairs if p[1] in place]
     asked = draw.sample(asked, min(len(asked), DOCUMENT_LISTS[name]))
     index = BM25(texts)
-    cosine = embed_all([a for a, _ in asked]) @ embed_all(texts).T
+    cosine = runtime.embed([a for a, _ in asked], model) @ runtime.embed(texts, model).T
     for row, (query, right) in enumerate(asked):
         keyword = index.scores(query)
         wrong = wrong_of(0.2 * np.maximum(0, cosine[row]) + 0.8 * keyword / (keyword + 30), place[right], draw)
@@ -98,53 +93,6 @@ def passage_lists(data, draw):
             yield {'source': 'passages', 'query': question, 'documents': [sentences[at]] + wrong}
 
 
-def held_back(data):
-    """Held-out questions with the sentence that answers and the most similar other sentences of SQuAD."""
-    train, held = chat_sources.question_pairs(data)
-    texts = list(dict.fromkeys(b for _, b in train + held))
-    index, place = BM25(texts), {text: i for i, text in enumerate(texts)}
-    for query, right in held:
-        scores = index.scores(query)
-        scores[place[right]] = -1
-        nearest = [texts[i] for i in np.argsort(-scores, kind='stable')[:DISTRACTORS]]
-        yield {'source': 'squad held back', 'query': query, 'documents': [right] + nearest, 'gains': [1] + [0] * DISTRACTORS}
-
-
-def five_passages(data):
-    """QED's questions with the sentences of their passage and of the four most similar passages. For measurement
-    only.
-    """
-    rows = retrieval.json_rows(f'{data}/chat/qed_dev.jsonl.gz')
-    index = BM25([r['passage'] for r in rows])
-    for at, row in enumerate(rows[:QED]):
-        scores = index.scores(row['question'])
-        others = [i for i in np.argsort(-scores, kind='stable') if i != at and rows[i]['passage'] != row['passage']][:4]
-        start, end = row['sentence_span']
-        middle, documents, gains, cursor = (start + end) / 2, [], [], 0
-        for sentence in SENTENCE.split(row['passage']):
-            begin = row['passage'].index(sentence, cursor)
-            cursor = begin + len(sentence)
-            documents.append(sentence)
-            gains.append(int(begin <= middle < cursor))
-        for i in others:
-            documents += SENTENCE.split(rows[i]['passage'])
-        if sum(gains) == 1:
-            documents = [chat_sources.untokenise(d) for d in documents]
-            yield {'source': 'qed', 'query': row['question'], 'documents': documents,
-                   'gains': gains + [0] * (len(documents) - len(gains))}
-
-
-def collection_lists(data, name, embed_all):
-    """The best documents of the hybrid search on a test collection. For measurement only."""
-    collection = chunking(data) if name == 'chunking' else retrieval.load(data, name)
-    hybrid = Measured(collection, embed_all).hybrid()
-    for row, query in enumerate(collection.queries):
-        best = retrieval.top(hybrid[row], CANDIDATES)
-        yield {'source': name, 'query': query, 'documents': [collection.documents[i] for i in best],
-               'gains': [collection.gains[row].get(int(i), 0) for i in best], 'hybrid': [float(hybrid[row][i]) for i in best],
-               'all': sorted(collection.gains[row].values(), reverse=True)[:10]}
-
-
 def write(path, lists):
     began = time.time()
     with open(path, 'w', encoding='utf-8') as file:
@@ -156,7 +104,6 @@ def write(path, lists):
 def main():
     data, out, path = sys.argv[1:]
     os.makedirs(out, exist_ok=True)
-    embed_all = embed_all_of(Embedder(path))
     pairs = sources.all_pairs(data)
     train, _ = chat_sources.question_pairs(data)
     write(f'{out}/texts.jsonl', (t[:LONGEST] for t in dict.fromkeys(
@@ -167,16 +114,9 @@ def main():
         yield from sentence_lists(train, random.Random('squad'))
         yield from passage_lists(data, random.Random('passages'))
         for name in DOCUMENT_LISTS:
-            yield from document_lists(name, pairs[name], embed_all, random.Random(name))
-
-    def measuring():
-        yield from held_back(data)
-        yield from five_passages(data)
-        for name in TUNING + FIVE:
-            yield from collection_lists(data, name, embed_all)
+            yield from document_lists(name, pairs[name], path, random.Random(name))
 
     write(f'{out}/train.jsonl', training())
-    write(f'{out}/measure.jsonl', measuring())
 
 
 if __name__ == '__main__':

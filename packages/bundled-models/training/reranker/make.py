@@ -1,4 +1,4 @@
-"""Makes models/quire-rerank-2.bin, and measures it.
+"""Makes models/quire-rerank-2.bin. `npm run eval:rerank` of the repository measures it.
 
     OMP_NUM_THREADS=1 python3 training/reranker/make.py DATA OUT models/quire-embed-1.bin
 
@@ -14,17 +14,13 @@ import sys
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path.append(os.path.join(HERE, '..'))
 
-from fit import GATE, HOLD_OUT, calibrate, fit  # noqa: E402
-from measure import Lists, report  # noqa: E402
+from fit import GATE, HOLD_OUT, Lists, calibrate, fit  # noqa: E402
+from runtime import node  # noqa: E402
 
 NAME = 'quire-rerank-2.bin'
 DIGITS = 5
-
-
-def node(script, *arguments):
-    subprocess.run(['node', '--disable-warning=ExperimentalWarning', os.path.join(HERE, script), *arguments], check=True)
 
 
 def rounded(values):
@@ -51,16 +47,15 @@ def write(path, scorer, embedder, frequencies):
 
 def main():
     data, out, embedder = sys.argv[1:]
-    if not os.path.exists(f'{out}/measure.jsonl'):
+    if not os.path.exists(f'{out}/train.jsonl'):
         subprocess.run([sys.executable, os.path.join(HERE, 'lists.py'), data, out, embedder], check=True)
     if not os.path.exists(f'{out}/frequencies.bin'):
-        node('count.ts', out)
-    for name in ('train', 'measure'):
-        if not os.path.exists(f'{out}/{name}.features.bin'):
-            node('dump.ts', out, embedder, name)
+        node('reranker/count.ts', out)
+    if not os.path.exists(f'{out}/train.features.bin'):
+        node('reranker/dump.ts', out, embedder, 'train')
     with open(f'{out}/features.json', encoding='utf-8') as file:
         names = json.load(file)
-    lists = Lists(out, 'train')
+    lists = Lists(out)
     which = np.arange(len(lists.sources))
     made = fit(lists, which[which % HOLD_OUT != 0], names)
     held = which[which % HOLD_OUT == 0]
@@ -71,8 +66,6 @@ def main():
         first = [(f[0] >= f.max() - 1e-9) / (f >= f.max() - 1e-9).sum() for f in found]
         print(f'{source:18} right first in {np.mean(first):.3f} of {len(first)} lists kept from the fit')
     write(f'{out}/{NAME}', made, embedder, f'{out}/frequencies.bin')
-    test = Lists(out, 'measure')
-    report(test, made.probability(test.features))
 
 
 if __name__ == '__main__':
