@@ -10,11 +10,12 @@ import type { GenerationEngine } from '../src/engines/engine.ts';
 import { createLocalEngine, type LocalEngine } from '../src/engines/llama/engine/local-engine.ts';
 import { createUpstreamEngine } from '../src/engines/upstream/upstream-engine.ts';
 import { createLogger } from '../src/lib/logger.ts';
+import { until } from './deadline.ts';
 import { writeTinyGguf } from './fixtures/tiny-gguf.ts';
 import { sendEvents, startServer, type TestServer } from './fixtures/upstream-server.ts';
 import { bindCatalogue, type TestApi, useApi } from './harness.ts';
+import { metric } from './metric.ts';
 import { scriptedEngine, untilAborted, words } from './scripted-engine.ts';
-import { metric, until } from './spawned-service.ts';
 
 const CHAT = '/v1/chat/completions';
 const chat = { model: 'general-8b', messages: [{ role: 'user', content: 'Hello' }] };

@@ -8,9 +8,9 @@ import { createUpstreamEngine } from '../src/engines/upstream/upstream-engine.ts
 import { createLogger } from '../src/lib/logger.ts';
 import { ResponseInputItemList } from '../src/responses/input-items-schema.ts';
 import { RUN_RESPONSE, runBackground } from '../src/responses/run-background.ts';
+import { until } from './deadline.ts';
 import { type Handler, sendEvents, sendJson, startServer, type TestServer } from './fixtures/upstream-server.ts';
 import { type Answer, assertError, assertSchema, bindCatalogue, useApi } from './harness.ts';
-import { until } from './spawned-service.ts';
 import { AWKWARD_TEXTS } from './support/awkward.ts';
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';

@@ -12,12 +12,12 @@ const OWN_PROCESS = [
   // Facts of the process may be read, and an exit handler disturbs nobody.
   /\bprocess\.(?!pid\b|platform\b|geteuid\b|ts\b|once\('exit')\w/,
   /\bglobalThis\b/,
-  /mock\.module|node:child_process|node:worker_threads|node:v8/,
+  /mock\.module|node:v8/,
   // Observes what the process does while it waits: all files of a group are imported at the same time.
   /^(const .* = )?await /m,
 ];
 /** pdf.js behaves differently once another file has defined classes of the DOM. */
-const OWN_PROCESS_FOLDER = 'src/extraction/pdf/';
+const PDF_FOLDER = 'src/extraction/pdf/';
 /** Name of the folder of written test files, without its random end. */
 export const GROUP_FOLDER_PREFIX = 'quire-tests-';
 /** The tests of client libraries share one service (`useBackends`). */
@@ -29,19 +29,18 @@ const CLIENTS_FOLDER = 'test/clients/';
  * ones.
  */
 export function shareProcesses(files) {
-  const clients = files.filter((file) => file.startsWith(CLIENTS_FOLDER));
-  const shared = files.filter((file) => !clients.includes(file) && canShareProcess(file));
-  const size = Math.ceil(shared.length / GROUPS);
   const folder = mkdtempSync(join(tmpdir(), GROUP_FOLDER_PREFIX));
-  const groups = Array.from({ length: GROUPS }, (_, index) =>
-    writeGroup(join(folder, `group-${index + 1}.test.mjs`), shared.slice(index * size, (index + 1) * size)),
-  );
-  const alone = files.filter((file) => !clients.includes(file) && !shared.includes(file));
+  const isIn = (prefix) => (file) => file.startsWith(prefix);
+  const [clients, pdf] = [files.filter(isIn(CLIENTS_FOLDER)), files.filter(isIn(PDF_FOLDER))];
+  const others = files.filter((file) => !clients.includes(file) && !pdf.includes(file));
+  const shared = others.filter(canShareProcess);
+  const size = Math.ceil(shared.length / GROUPS);
+  const groups = Array.from({ length: GROUPS }, (_, index) => shared.slice(index * size, (index + 1) * size));
   return {
     files: [
       writeGroup(join(folder, 'clients.test.mjs'), clients, [`${CLIENTS_FOLDER}backends.ts`]),
-      ...groups,
-      ...alone,
+      ...[...groups, pdf].map((group, index) => writeGroup(join(folder, `group-${index + 1}.test.mjs`), group)),
+      ...others.filter((file) => !shared.includes(file)),
     ],
     close: () => rmSync(folder, { recursive: true }),
   };
@@ -49,18 +48,17 @@ export function shareProcesses(files) {
 
 /** Writes a test file whose suites are other test files. `imports` are evaluated first, so that their hooks hold for all suites. */
 function writeGroup(path, files, imports = []) {
-  const urlOf = (file) => JSON.stringify(pathToFileURL(resolve(file)).href);
+  const toUrl = (file) => pathToFileURL(resolve(file)).href;
   const lines = [
-    "import { describe } from 'node:test';",
-    ...imports.map((file) => `import ${urlOf(file)};`),
-    ...files.map((file) => `describe(${JSON.stringify(file)}, () => import(${urlOf(file)}));`),
+    `import { describeFiles } from '${new URL('./describe-files.js', import.meta.url).href}';`,
+    ...imports.map((file) => `import '${toUrl(file)}';`),
+    `describeFiles(${JSON.stringify(Object.fromEntries(files.map((file) => [file, toUrl(file)])))});`,
   ];
   writeFileSync(path, `${lines.join('\n')}\n`);
   return path;
 }
 
 function canShareProcess(file) {
-  if (file.startsWith(OWN_PROCESS_FOLDER)) return false;
   const text = readFileSync(file, 'utf8');
   return !OWN_PROCESS.some((pattern) => pattern.test(text));
 }

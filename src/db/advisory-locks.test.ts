@@ -77,11 +77,18 @@ describe('locks between two processes on one database', () => {
     };
     const second = await openPostgres(database.url, createLogger('warn', { write }));
     const held = Promise.withResolvers<void>();
-    const holding = first.withLock('waited for', () => held.promise);
-    const waiting = second.withLock('waited for', async () => 'granted');
+    const taken = Promise.withResolvers<void>();
+    const holding = first.withLock('waited for', () => {
+      taken.resolve();
+      return held.promise;
+    });
+    await taken.promise;
     const lockBackends = "pg_stat_activity where application_name = 'quire-locks' and datname = current_database()";
-    const isWaiting = async () => (await first.execute(`select from ${lockBackends}`)).rows.length > 1;
-    await until(isWaiting);
+    const countBackends = async () => (await first.execute(`select from ${lockBackends}`)).rows.length;
+    // Other tests leave connections. Without the one of `second`, nothing would be ended that has to be opened again.
+    const others = await countBackends();
+    const waiting = second.withLock('waited for', async () => 'granted');
+    await until(async () => (await countBackends()) > others);
     const acceptConnections = (isAccepting: boolean) =>
       first.execute(`update pg_database set datallowconn = ${isAccepting} where datname = current_database()`);
     await acceptConnections(false);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import OpenAI, { type APIError } from 'openai';
+import { until } from '../deadline.ts';
 import { sendJson } from '../fixtures/upstream-server.ts';
-import { metric, until } from '../spawned-service.ts';
+import { metric } from '../metric.ts';
 import { answers, CHAT_BACKENDS, MODELS, startAndStall, useBackends } from './backends.ts';
 
 const backends = useBackends();

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { writeTinyGguf } from '../fixtures/tiny-gguf.ts';
-import { metric, newDataDir, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
+import { metric } from '../metric.ts';
+import { newDataDir, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
 import { chat, chatBody, readUsageRows } from './load.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 

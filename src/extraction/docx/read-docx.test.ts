@@ -102,16 +102,10 @@ describe('readDocx', () => {
     assert.deepEqual(metadata, { author: 'Ann', created: '2024-01-31T11:00:00Z' });
   });
 
-  const bomb = (saysBytes?: number) =>
-    makeZip([
-      {
-        name: 'word/document.xml',
-        content: Buffer.alloc(300_000_000, ' '),
-        ...(saysBytes === undefined ? {} : { saysBytes }),
-      },
-    ]);
+  const bomb = (saysBytes: number) =>
+    makeZip([{ name: 'word/document.xml', content: Buffer.alloc(1_000_000, ' '), saysBytes }]);
   const failures: [string, string, () => Buffer][] = [
-    ['that decompresses to more than the maximum', 'too_large', () => bomb()],
+    ['that declares more than the maximum', 'too_large', () => bomb(300_000_000)],
     ['that decompresses to more than it declares', 'too_large', () => bomb(1000)],
     ['whose elements are nested too deeply', 'too_large', () => makeDocx('<w:tbl>'.repeat(5000))],
     ['without text', 'no_text', () => makeDocx(p(' '))],
