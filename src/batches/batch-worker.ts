@@ -21,7 +21,7 @@ async function runBatch(deps: RunDeps, batchId: string, signal: AbortSignal): Pr
   for (;;) {
     signal.throwIfAborted();
     const batch = await selectBatchOfJob(deps.db.sql, batchId);
-    const run = batch === null ? null : stepOf(batch);
+    const run = batch === null ? null : nextStep(batch);
     if (batch === null || run === null) return;
     const ended = batchMetrics(deps.metrics).stepStarted(batch.status);
     await run(deps, batch, signal).finally(ended);
@@ -31,7 +31,7 @@ async function runBatch(deps: RunDeps, batchId: string, signal: AbortSignal): Pr
 type Step = (deps: RunDeps, batch: BatchRow, signal: AbortSignal) => Promise<void>;
 
 /** The next step of a batch; null for one that has ended. */
-function stepOf({ status, expiredAt }: BatchRow): Step | null {
+function nextStep({ status, expiredAt }: BatchRow): Step | null {
   if (status === 'validating') return validateBatch;
   if (status === 'in_progress' && expiredAt === null) return runLines;
   return LACK_FILES.has(status) ? endBatch : null;

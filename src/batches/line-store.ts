@@ -115,8 +115,8 @@ export async function selectUnrecordedUsage(
     .limit(limit);
   const stored = rows.flatMap(({ usage }) => usage ?? []);
   const ids = stored.map(({ id }) => id);
-  const known = await sql.select({ id: usageRecords.id }).from(usageRecords).where(inArray(usageRecords.id, ids));
-  const recorded = new Set(known.map(({ id }) => id));
+  const inLedger = await sql.select({ id: usageRecords.id }).from(usageRecords).where(inArray(usageRecords.id, ids));
+  const recorded = new Set(inLedger.map(({ id }) => id));
   const records = stored.filter(({ id }) => !recorded.has(id));
   return {
     lines: rows.map(({ line }) => line),

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { addCounter, addGauge, oncePerRegistry } from '../lib/metrics.ts';
 import type { BatchStatus } from './schema.ts';
 
 /** How a line got its result. */
@@ -18,45 +19,19 @@ export interface BatchMetrics {
   lineRetried(): void;
 }
 
-const metricsByRegistry = new WeakMap<Registry, BatchMetrics>();
-
 /** Returns the metrics of batches in a registry, registered on first use. */
-export function batchMetrics(registry: Registry): BatchMetrics {
-  const known = metricsByRegistry.get(registry) ?? registerMetrics(registry);
-  metricsByRegistry.set(registry, known);
-  return known;
-}
-
-function registerMetrics(registry: Registry): BatchMetrics {
-  const registers = [registry];
-  const running = new Gauge({
-    name: 'quire_batches_running',
-    help: 'Batches that this process works on, by state.',
-    labelNames: ['status'] as const,
-    registers,
-  });
-  const total = new Counter({
-    name: 'quire_batches_total',
-    help: 'Batches that ended.',
-    labelNames: ['status'] as const,
-    registers,
-  });
-  const lines = new Counter({
-    name: 'quire_batch_lines_total',
-    help: 'Lines of batches that got their result.',
-    labelNames: ['outcome'] as const,
-    registers,
-  });
-  const inFlight = new Gauge({
-    name: 'quire_batch_lines_in_flight',
-    help: 'Lines of batches that are attempted now.',
-    registers,
-  });
-  const retries = new Counter({
-    name: 'quire_batch_line_retries_total',
-    help: 'Attempts of batch lines that failed and are repeated.',
-    registers,
-  });
+export const batchMetrics: (registry: Registry) => BatchMetrics = oncePerRegistry((registry) => {
+  const running = addGauge(registry, 'quire_batches_running', 'Batches that this process works on, by state.', [
+    'status',
+  ]);
+  const total = addCounter(registry, 'quire_batches_total', 'Batches that ended.', ['status']);
+  const lines = addCounter(registry, 'quire_batch_lines_total', 'Lines of batches that got their result.', ['outcome']);
+  const inFlight = addGauge(registry, 'quire_batch_lines_in_flight', 'Lines of batches that are attempted now.');
+  const retries = addCounter(
+    registry,
+    'quire_batch_line_retries_total',
+    'Attempts of batch lines that failed and are repeated.',
+  );
   return {
     stepStarted: (status) => {
       running.inc({ status });
@@ -70,4 +45,4 @@ function registerMetrics(registry: Registry): BatchMetrics {
     },
     lineRetried: () => retries.inc(),
   };
-}
+});

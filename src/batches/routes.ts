@@ -2,6 +2,7 @@ import { listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { requireScope, toCall } from '../http/auth.ts';
+import type { Caller } from '../lib/caller.ts';
 import { cancelBatch } from './cancel-batch.ts';
 import { createBatch } from './create-batch.ts';
 import { findBatch } from './find-batch.ts';
@@ -14,10 +15,10 @@ const response = { 200: Batch };
 
 /** Routes under `/v1/batches`. They require the scopes `inference` and `files`. */
 export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics' | 'now'>): void {
-  const organizationOf = (request: Parameters<typeof toCall>[0]): string => {
+  const requireCaller = (request: Parameters<typeof toCall>[0]): Caller => {
     const { caller } = toCall(request);
     requireScope(caller, 'files');
-    return caller.organizationId;
+    return caller;
   };
   app.post(
     '/v1/batches',
@@ -32,10 +33,7 @@ export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics'
       },
       config: { ...config, idempotent: true },
     },
-    async (request) => {
-      organizationOf(request);
-      return createBatch(deps, toCall(request).caller, request.body);
-    },
+    async (request) => createBatch(deps, requireCaller(request), request.body),
   );
   app.get(
     '/v1/batches',
@@ -49,12 +47,12 @@ export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics'
       },
       config,
     },
-    async (request) => listBatches(deps, organizationOf(request), request.query),
+    async (request) => listBatches(deps, requireCaller(request).organizationId, request.query),
   );
   app.get(
     '/v1/batches/:batch_id',
     { schema: { summary: 'Retrieve a batch', tags, params: BatchParams, response }, config },
-    async (request) => findBatch(deps, organizationOf(request), request.params.batch_id),
+    async (request) => findBatch(deps, requireCaller(request).organizationId, request.params.batch_id),
   );
   app.post(
     '/v1/batches/:batch_id/cancel',
@@ -69,6 +67,6 @@ export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics'
       },
       config,
     },
-    async (request) => cancelBatch(deps, organizationOf(request), request.params.batch_id),
+    async (request) => cancelBatch(deps, requireCaller(request).organizationId, request.params.batch_id),
   );
 }

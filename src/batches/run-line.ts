@@ -3,7 +3,7 @@ import type { ApiError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { describeCause } from '../lib/operator-error.ts';
 import { retry } from '../lib/retry.ts';
 import { type ReservedUsage, releaseCredits } from '../lib/usage-record.ts';
 import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
@@ -72,8 +72,8 @@ async function attemptLine(
   }
 }
 
-function logServerError({ deps, batch }: LineContext, requestId: string, { status, code, cause }: ApiError): void {
-  if (status < 500) return;
-  const reason = cause === undefined ? undefined : describeErrorWithStack(cause);
-  deps.logger.warn({ batchId: batch.id, requestId, code, cause: reason }, 'attempt of a batch line failed');
+function logServerError({ deps, batch }: LineContext, requestId: string, error: ApiError): void {
+  if (error.status < 500) return;
+  const fields = { batchId: batch.id, requestId, code: error.code, cause: describeCause(error) };
+  deps.logger.warn(fields, 'attempt of a batch line failed');
 }

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { isId } from '../lib/ids.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { File } from './schema.ts';
 import { type FileRow, selectFile } from './store.ts';
 
@@ -26,7 +27,7 @@ export function viewFile(row: FileRow): File {
     id: row.id,
     object: 'file',
     bytes: row.bytes,
-    created_at: Math.floor(row.createdAt.getTime() / 1000),
+    created_at: toUnixSeconds(row.createdAt),
     filename: row.filename,
     sha256: row.sha256,
     purpose: row.purpose,

@@ -5,6 +5,7 @@ import { MODERATION_CATEGORIES } from '../engines/moderation-engine.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { isId, newId } from '../lib/ids.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { normalizeText } from './normalize-text.ts';
 import { DEFAULT_THRESHOLD, resolveThresholds, type Thresholds } from './policy.ts';
 import type { CreatePolicy, GuardrailPolicy, PolicyListQuery, UpdatePolicy } from './schema.ts';
@@ -149,7 +150,7 @@ export function viewPolicy(row: PolicyRow): GuardrailPolicy {
     topic_deny_list: row.topicDenyList,
     match_confusables: row.matchConfusables,
     apply_to: row.applyTo,
-    created_at: Math.floor(row.createdAt.getTime() / 1000),
-    updated_at: Math.floor(row.updatedAt.getTime() / 1000),
+    created_at: toUnixSeconds(row.createdAt),
+    updated_at: toUnixSeconds(row.updatedAt),
   };
 }

@@ -64,7 +64,7 @@ export class PolicyScreen implements Screen {
     texts: readonly string[],
   ): Promise<{ evaluations: Evaluation[]; notice: ModerationNotice | null } | null> {
     const { organizationId } = call.caller;
-    const cached = this.#policies.get(organizationId, (known) => this.#read(organizationId, known));
+    const cached = this.#policies.get(organizationId, (previous) => this.#read(organizationId, previous));
     const active = cached instanceof Promise ? await cached : cached;
     if (active === null || !active.evaluator.appliesTo(stage)) return null;
     const { id, evaluator } = active;
@@ -79,18 +79,18 @@ export class PolicyScreen implements Screen {
       );
       if (evaluator.policy.blockOnFlag) throw notScreened(error);
       const evaluations = await evaluator.evaluateTopics(texts, organizationId);
-      const known = toNotice(evaluations, stage, id);
-      const reasons = [...(known?.reasons ?? []), NOT_SCREENED];
-      return { evaluations, notice: { flagged: known !== null, action: 'warn', stage, policyId: id, reasons } };
+      const ofTopics = toNotice(evaluations, stage, id);
+      const reasons = [...(ofTopics?.reasons ?? []), NOT_SCREENED];
+      return { evaluations, notice: { flagged: ofTopics !== null, action: 'warn', stage, policyId: id, reasons } };
     }
   }
 
   /** Compiles a policy only when it has changed. */
-  async #read(organizationId: string, known: CachedPolicy | null | undefined): Promise<CachedPolicy | null> {
+  async #read(organizationId: string, previous: CachedPolicy | null | undefined): Promise<CachedPolicy | null> {
     const row = await selectActivePolicy(this.#deps.db, organizationId);
     if (row === null) return null;
-    const isSame = known?.id === row.id && known.version === row.version;
-    const evaluator = isSame ? known.evaluator : new PolicyEvaluator(row);
+    const isSame = previous?.id === row.id && previous.version === row.version;
+    const evaluator = isSame ? previous.evaluator : new PolicyEvaluator(row);
     return { id: row.id, version: row.version, evaluator };
   }
 }

@@ -93,8 +93,7 @@ export class TopicMatcher {
     let state = 0;
     for (let i = 0; i < length; i += 1) {
       const unit = words.charCodeAt(i);
-      const known = this.#states[state]?.next.get(unit);
-      const next = known ?? this.#states.push(newState()) - 1;
+      const next = this.#states[state]?.next.get(unit) ?? this.#states.push(newState()) - 1;
       this.#states[state]?.next.set(unit, next);
       state = next;
     }

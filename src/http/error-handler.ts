@@ -8,7 +8,7 @@ import {
   unknownUrl,
   unsupportedMediaType,
 } from '../errors.ts';
-import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { describeCause } from '../lib/operator-error.ts';
 import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { ClientDisconnected } from './event-stream.ts';
 import { knownError } from './known-error.ts';
@@ -63,8 +63,8 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 /** Sends the error response. Logs the cause of server errors; never the caller's input. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.status >= 500) {
-    const cause = error.cause === undefined ? undefined : describeErrorWithStack(error.cause);
-    request.log.error({ requestId: request.id, code: error.code, reason: error.message, cause }, 'request failed');
+    const { code, message: reason } = error;
+    request.log.error({ requestId: request.id, code, reason, cause: describeCause(error) }, 'request failed');
   }
   return reply
     .code(error.status)

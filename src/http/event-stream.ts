@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
-import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { describeCause } from '../lib/operator-error.ts';
 import { knownError } from './known-error.ts';
 import { setRateLimitHeaders } from './rate-limit.ts';
 
@@ -73,10 +73,10 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
     frames.end(DONE);
   } catch (error) {
     if (raw.destroyed) return;
-    const known = knownError(error);
-    const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
-    reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream failed');
-    frames.write(known.body());
+    const failure = knownError(error);
+    const fields = { requestId: reply.request.id, code: failure.code, cause: describeCause(failure) };
+    reply.log.error(fields, 'stream failed');
+    frames.write(failure.body());
     frames.end('');
   } finally {
     clearInterval(silence);

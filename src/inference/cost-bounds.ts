@@ -45,10 +45,11 @@ export function generationBounds(
 
 function chatTokens({ engine }: ModelView, request: TemplateInput): number {
   const { messages, tools, documents = [] } = request.prompt;
-  const known = engine?.features().templateTokens?.(request) ?? null;
-  let tokens = (known ?? unknownTemplateTokens(messages)) + countImages(messages) * MAX_IMAGE_TOKENS;
+  const templateTokens = engine?.features().templateTokens?.(request) ?? null;
+  let tokens = (templateTokens ?? unknownTemplateTokens(messages)) + countImages(messages) * MAX_IMAGE_TOKENS;
   // A server that describes the format does so in the prompt.
-  if (known === null && request.format.type === 'json_schema') tokens += countJsonTokens([request.format.schema]);
+  if (templateTokens === null && request.format.type === 'json_schema')
+    tokens += countJsonTokens([request.format.schema]);
   for (const { content, name, tool_calls: calls, tool_call_id: id } of messages) {
     tokens += countTokens(content ?? '') + countTokens(name ?? '') + countTokens(id ?? '') + countJsonTokens(calls);
   }

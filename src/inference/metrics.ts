@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { GenerationUsage } from '../engines/engine.ts';
+import { addCounter, addGauge, oncePerRegistry } from '../lib/metrics.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { CallKind } from './call-kinds.ts';
 
@@ -18,12 +19,11 @@ export interface CallMetrics {
   ended(call: EndedCall): void;
 }
 
-const metricsByRegistry = new WeakMap<Registry, Map<string, CallMetrics>>();
+const metricsByKind = oncePerRegistry((): Map<string, CallMetrics> => new Map());
 
 /** Returns the metrics of a kind in a registry, registered on first use. Chat and completion share theirs. */
 export function callMetrics(registry: Registry, kind: CallKind): CallMetrics {
-  const byKind = metricsByRegistry.get(registry) ?? new Map<string, CallMetrics>();
-  metricsByRegistry.set(registry, byKind);
+  const byKind = metricsByKind(registry);
   const isGeneration = kind === 'chat' || kind === 'completion';
   const name = isGeneration ? 'generation' : kind;
   const metrics = byKind.get(name) ?? (isGeneration ? generationMetrics(registry) : textMetrics(registry, kind));
@@ -32,24 +32,9 @@ export function callMetrics(registry: Registry, kind: CallKind): CallMetrics {
 }
 
 function generationMetrics(registry: Registry): CallMetrics {
-  const registers = [registry];
-  const inFlight = new Gauge({
-    name: 'quire_generations_in_flight',
-    help: 'Generations that hold an engine now.',
-    registers,
-  });
-  const total = new Counter({
-    name: 'quire_generations_total',
-    help: 'Generations that ended.',
-    labelNames: ['model', 'outcome'] as const,
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'quire_tokens_total',
-    help: 'Tokens of ended generations.',
-    labelNames: ['model', 'kind'] as const,
-    registers,
-  });
+  const inFlight = addGauge(registry, 'quire_generations_in_flight', 'Generations that hold an engine now.');
+  const total = addCounter(registry, 'quire_generations_total', 'Generations that ended.', ['model', 'outcome']);
+  const tokens = addCounter(registry, 'quire_tokens_total', 'Tokens of ended generations.', ['model', 'kind']);
   return {
     started: () => inFlight.inc(),
     ended: ({ model, outcome, usage }) => {
@@ -63,30 +48,11 @@ function generationMetrics(registry: Registry): CallMetrics {
 
 /** Metrics of calls that read texts and generate none. */
 function textMetrics(registry: Registry, kind: 'embedding' | 'rerank' | 'moderation'): CallMetrics {
-  const registers = [registry];
-  const inFlight = new Gauge({
-    name: `quire_${kind}s_in_flight`,
-    help: `Calls for ${kind} that are queued or computed now.`,
-    registers,
-  });
-  const total = new Counter({
-    name: `quire_${kind}s_total`,
-    help: `Calls for ${kind} that ended.`,
-    labelNames: ['model', 'outcome'] as const,
-    registers,
-  });
-  const texts = new Counter({
-    name: `quire_${kind}_texts_total`,
-    help: `Texts of calls for ${kind} that ended.`,
-    labelNames: ['model'] as const,
-    registers,
-  });
-  const tokens = new Counter({
-    name: `quire_${kind}_tokens_total`,
-    help: `Tokens that were read for ${kind}.`,
-    labelNames: ['model'] as const,
-    registers,
-  });
+  const calls = `Calls for ${kind} that`;
+  const inFlight = addGauge(registry, `quire_${kind}s_in_flight`, `${calls} are queued or computed now.`);
+  const total = addCounter(registry, `quire_${kind}s_total`, `${calls} ended.`, ['model', 'outcome']);
+  const texts = addCounter(registry, `quire_${kind}_texts_total`, `Texts of calls for ${kind} that ended.`, ['model']);
+  const tokens = addCounter(registry, `quire_${kind}_tokens_total`, `Tokens that were read for ${kind}.`, ['model']);
   return {
     started: () => inFlight.inc(),
     ended: ({ model, outcome, usage, inputs }) => {

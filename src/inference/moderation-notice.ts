@@ -38,9 +38,9 @@ const FLAGGED = { input: 'flagged', output: 'output_flagged' } as const;
 
 /** Merges the notices of each stage. A block counts more than a warning. */
 function mergeStages(notices: Notices): ModerationNotice[] {
-  const known = notices.filter((notice) => notice !== null);
+  const reported = notices.filter((notice) => notice !== null);
   return (['input', 'output'] as const).flatMap((stage) => {
-    const ofStage = known.filter((notice) => notice.stage === stage);
+    const ofStage = reported.filter((notice) => notice.stage === stage);
     const decisive = ofStage.find(({ action }) => action === 'block') ?? ofStage[0];
     if (decisive === undefined) return [];
     const reasons = [...new Set(ofStage.flatMap((notice) => notice.reasons))];

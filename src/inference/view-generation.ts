@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationUsage } from '../engines/engine.ts';
 import { modelBackend } from '../engines/registry.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { Admission } from './admission.ts';
 import { type Notices, noticeHeaders } from './moderation-notice.ts';
 import type { Usage } from './parameters.ts';
@@ -17,7 +18,7 @@ export interface CompletionHead {
 export function newHead(deps: Pick<Deps, 'now'>, { model }: Admission): CompletionHead {
   const backend = modelBackend(model);
   return {
-    created: Math.floor(deps.now() / 1000),
+    created: toUnixSeconds(deps.now()),
     model: model.id,
     system_fingerprint: `${backend.engine}:${backend.model}`,
   };

@@ -51,3 +51,8 @@ export function describeErrorWithStack(error: unknown): string {
   const places = start === -1 ? '' : stack.slice(start + message.length);
   return `${error.name}: ${describeError(error)}${truncateText(places, MAX_REASON_CHARACTERS)}`;
 }
+
+/** Describes the cause of an error with its stack, for logs; undefined without one. */
+export function describeCause({ cause }: Error): string | undefined {
+  return cause === undefined ? undefined : describeErrorWithStack(cause);
+}

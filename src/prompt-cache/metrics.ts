@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ModelCacheUsage, ModelRegistry } from '../engines/registry.ts';
+import { addCounter } from '../lib/metrics.ts';
 
 /** Prometheus metrics of the prompt cache. */
 export interface CacheMetrics {
@@ -17,24 +18,19 @@ export function registerCacheMetrics(
 ): CacheMetrics {
   const registers = [registry];
   const labelNames = ['model'] as const;
-  const hits = new Counter({
-    name: 'quire_prompt_cache_hits_total',
-    help: 'Prompts with a prefix read from a cache.',
+  const hits = addCounter(
+    registry,
+    'quire_prompt_cache_hits_total',
+    'Prompts with a prefix read from a cache.',
     labelNames,
-    registers,
-  });
-  const misses = new Counter({
-    name: 'quire_prompt_cache_misses_total',
-    help: 'Prompts without cached prefix.',
+  );
+  const misses = addCounter(registry, 'quire_prompt_cache_misses_total', 'Prompts without cached prefix.', labelNames);
+  const tokens = addCounter(
+    registry,
+    'quire_prompt_cache_tokens_total',
+    'Prompt tokens read from a cache.',
     labelNames,
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'quire_prompt_cache_tokens_total',
-    help: 'Prompt tokens read from a cache.',
-    labelNames,
-    registers,
-  });
+  );
   const addGauge = (name: string, help: string, value: (usage: ModelCacheUsage) => number) =>
     new Gauge({
       name,

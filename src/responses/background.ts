@@ -2,6 +2,7 @@ import { notify } from '../db/notifications.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { storeCaller } from '../lib/stored-caller.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { AsyncEvent } from '../queue/async-event.ts';
 import { newIdentity } from './create-response.ts';
 import type { ResponseEvent } from './event-schema.ts';
@@ -34,16 +35,7 @@ export async function startBackground(
   const { organizationId } = call.caller;
   const job: StoredJob = { request, caller: storeCaller(call.caller), requestId: call.requestId, reservedTokens };
   await deps.db.sql.transaction(async (sql) => {
-    await insertResponse(sql, {
-      id: response.id,
-      organizationId,
-      status: 'queued',
-      response: JSON.stringify(response),
-      conversation: JSON.stringify(conversation),
-      itemIds: [],
-      job: JSON.stringify(job),
-      createdAt: new Date(identity.createdAt * 1000),
-    });
+    await insertResponse(sql, organizationId, response, { conversation, job });
     const constraints = { key: response.id, group: organizationId };
     await deps.jobs.enqueue(sql, RUN_RESPONSE, { responseId: response.id }, constraints);
   });
@@ -127,7 +119,7 @@ export async function cancelResponse(
     const { events, progress } = await selectResponseEvents(sql, id, -1);
     const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
     const created = emitter.isNew ? [emitter.created()] : [];
-    const ending = emitter.end({ status: 'cancelled', reason: 'cancelled' }, Math.floor(deps.now() / 1000));
+    const ending = emitter.end({ status: 'cancelled', reason: 'cancelled' }, toUnixSeconds(deps.now()));
     await insertEvents(sql, id, [...created, ...ending], progress);
     await updateEnded(sql, emitter.resource());
     await notify(sql, 'quire_responses', cancellation(id));

@@ -1,5 +1,6 @@
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps, ResponseIdentity } from './parse-call.ts';
 import { type PreparedResponse, prepareResponse } from './prepare-response.ts';
@@ -20,22 +21,12 @@ export async function createResponse(
 
 /** Id and creation time of a new response. */
 export function newIdentity(deps: Pick<ResponseDeps, 'now'>): ResponseIdentity {
-  return { id: newId('response'), createdAt: Math.floor(deps.now() / 1000) };
+  return { id: newId('response'), createdAt: toUnixSeconds(deps.now()) };
 }
 
 function saveWhenAsked(deps: ResponseDeps, { caller }: Call, { shell, conversation }: PreparedResponse): SaveResponse {
-  const insert = (response: ResponseResource) =>
-    insertResponse(deps.db.sql, {
-      id: response.id,
-      organizationId: caller.organizationId,
-      status: response.status,
-      response: JSON.stringify(response),
-      conversation: JSON.stringify(conversation),
-      itemIds: response.output.map(({ id }) => id),
-      createdAt: new Date(response.created_at * 1000),
-    });
   return async (response) => {
-    if (shell.store) await insert(response);
+    if (shell.store) await insertResponse(deps.db.sql, caller.organizationId, response, { conversation });
     responseMetrics(deps.metrics).ended(response.status);
   };
 }

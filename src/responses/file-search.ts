@@ -72,7 +72,7 @@ export async function searchFiles(
   const { search, admission, input } = prepared;
   if (search === null || query === '') return { results: [], status: 'completed' };
   try {
-    const found = await gatherContext(deps, admission.call, search.bases, {
+    const chunks = await gatherContext(deps, admission.call, search.bases, {
       query,
       top_k: search.maxResults,
       search_type: search.searchType,
@@ -82,7 +82,7 @@ export async function searchFiles(
       ...(search.rerankModel !== null && { rerank_model: search.rerankModel }),
       signal,
     });
-    const best = found.slice(0, search.maxResults);
+    const best = chunks.slice(0, search.maxResults);
     if (prepared.selectsDocuments) return { results: best.map(viewResult), status: 'completed' };
     const contextTokens = modelContextTokens(admission.model);
     const usage = { contextTokens, conversationTokens: promptTokens, maxTokens: input.value.maxTokens };

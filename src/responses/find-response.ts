@@ -3,7 +3,6 @@ import { notify } from '../db/notifications.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
-import { isId } from '../lib/ids.ts';
 import { cancellation } from './event-writer.ts';
 import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse } from './store.ts';
 
@@ -12,17 +11,14 @@ export type FindDeps = Pick<Deps, 'db' | 'now'>;
 
 /** Returns the organization's row. Throws 404 `response_not_found` for one that is unknown, expired or another organization's. */
 export async function findResponse(deps: FindDeps, { caller }: Call, id: string): Promise<ResponseRow> {
-  const row = isId('response', id)
-    ? await selectResponse(deps.db.sql, caller.organizationId, id, new Date(deps.now()))
-    : null;
+  const row = await selectResponse(deps.db.sql, caller.organizationId, id, new Date(deps.now()));
   if (row === null) throw notFound('response', id, 'response_id');
   return row;
 }
 
 /** Deletes a stored response, and stops it if it is running. Throws 404 as `findResponse` does. */
 export async function deleteResponse(deps: FindDeps, { caller }: Call, id: string) {
-  const isDeleted =
-    isId('response', id) && (await deleteResponseRow(deps.db.sql, caller.organizationId, id, new Date(deps.now())));
+  const isDeleted = await deleteResponseRow(deps.db.sql, caller.organizationId, id, new Date(deps.now()));
   if (!isDeleted) throw notFound('response', id, 'response_id');
   await notify(deps.db.sql, 'quire_responses', cancellation(id));
   return { id, object: 'response' as const, deleted: true as const };

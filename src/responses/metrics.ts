@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { addCounter, addGauge, oncePerRegistry } from '../lib/metrics.ts';
 import type { ResponseResource } from './schema.ts';
 
 /** A tool that models call in a response. */
@@ -14,35 +15,12 @@ export interface ResponseMetrics {
   turnEnded(calls: Readonly<Record<ResponseTool, number>>): void;
 }
 
-const metricsByRegistry = new WeakMap<Registry, ResponseMetrics>();
-
 /** Returns the metrics of responses in a registry, registered on first use. */
-export function responseMetrics(registry: Registry): ResponseMetrics {
-  const known = metricsByRegistry.get(registry) ?? registerMetrics(registry);
-  metricsByRegistry.set(registry, known);
-  return known;
-}
-
-function registerMetrics(registry: Registry): ResponseMetrics {
-  const registers = [registry];
-  const inFlight = new Gauge({
-    name: 'quire_responses_in_flight',
-    help: 'Responses that run in this process.',
-    registers,
-  });
-  const total = new Counter({
-    name: 'quire_responses_total',
-    help: 'Responses that ended.',
-    labelNames: ['status'] as const,
-    registers,
-  });
-  const turns = new Counter({ name: 'quire_response_turns_total', help: 'Model calls of responses.', registers });
-  const calls = new Counter({
-    name: 'quire_response_tool_calls_total',
-    help: 'Tool calls of models in responses.',
-    labelNames: ['tool'] as const,
-    registers,
-  });
+export const responseMetrics: (registry: Registry) => ResponseMetrics = oncePerRegistry((registry) => {
+  const inFlight = addGauge(registry, 'quire_responses_in_flight', 'Responses that run in this process.');
+  const total = addCounter(registry, 'quire_responses_total', 'Responses that ended.', ['status']);
+  const turns = addCounter(registry, 'quire_response_turns_total', 'Model calls of responses.');
+  const calls = addCounter(registry, 'quire_response_tool_calls_total', 'Tool calls of models in responses.', ['tool']);
   return {
     started: () => {
       inFlight.inc();
@@ -54,4 +32,4 @@ function registerMetrics(registry: Registry): ResponseMetrics {
       for (const tool of ['file_search', 'function'] as const) calls.inc({ tool }, made[tool]);
     },
   };
-}
+});

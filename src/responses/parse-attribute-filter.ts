@@ -54,8 +54,8 @@ function requireFilter(value: unknown, path: string) {
     throw invalidValue(path, 'must be an object');
   const { type, key, value: operand, filters } = value as Record<string, unknown>;
   if (type === undefined) throw missingField(`${path}.type`);
-  const known = [...COMPARISONS, ...COMPOUNDS].find((each) => each === type);
-  if (known === undefined)
+  const operator = [...COMPARISONS, ...COMPOUNDS].find((each) => each === type);
+  if (operator === undefined)
     throw invalidValue(`${path}.type`, `must be one of ${[...COMPARISONS, ...COMPOUNDS].join(', ')}`);
-  return { type: known, key, value: operand, filters };
+  return { type: operator, key, value: operand, filters };
 }

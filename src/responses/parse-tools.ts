@@ -150,24 +150,24 @@ type Offered = Pick<ParsedTools, 'functions' | 'search'>;
 type NamedChoice = { type: string; name?: string; function?: { name: string } };
 
 function parseToolChoice(
-  choice: CreateResponse['tool_choice'],
+  requested: CreateResponse['tool_choice'],
   offered: Offered,
 ): Offered & { toolChoice: ToolChoice } {
+  const choice = requested ?? 'auto';
   const isEmpty = offered.functions.length === 0 && offered.search === null;
-  const given = choice ?? 'auto';
-  if (given === 'auto' || given === 'none') return { ...offered, toolChoice: isEmpty ? 'none' : given };
+  if (choice === 'auto' || choice === 'none') return { ...offered, toolChoice: isEmpty ? 'none' : choice };
   if (isEmpty) throw invalidValue('tool_choice', "needs 'tools' to choose from");
-  if (given === 'required') return { ...offered, toolChoice: given };
-  if (given.type === 'allowed_tools') {
-    if (given.tools === undefined) throw missingField('tool_choice.tools');
-    const names = given.tools.map((tool, index) => requireTool(tool, `tool_choice.tools.${index}`, offered));
+  if (choice === 'required') return { ...offered, toolChoice: choice };
+  if (choice.type === 'allowed_tools') {
+    if (choice.tools === undefined) throw missingField('tool_choice.tools');
+    const names = choice.tools.map((tool, index) => requireTool(tool, `tool_choice.tools.${index}`, offered));
     return {
       functions: offered.functions.filter((tool) => names.includes(tool.function.name)),
       search: names.includes(FILE_SEARCH) ? offered.search : null,
-      toolChoice: given.mode ?? 'auto',
+      toolChoice: choice.mode ?? 'auto',
     };
   }
-  return { ...offered, toolChoice: { name: requireTool(given, 'tool_choice', offered) } };
+  return { ...offered, toolChoice: { name: requireTool(choice, 'tool_choice', offered) } };
 }
 
 /** Returns the name of a tool of the request. */

@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { invalidValue, previousResponseNotFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
-import { isId } from '../lib/ids.ts';
 import { type ConversationItem, toConversation } from './conversation.ts';
 import type { ResponseResource } from './schema.ts';
 import { selectResponse, selectResponseWithItem } from './store.ts';
@@ -18,9 +17,7 @@ export async function continueConversation(
   id: string | null,
 ): Promise<ConversationItem[]> {
   if (id === null) return [];
-  const row = isId('response', id)
-    ? await selectResponse(deps.db.sql, caller.organizationId, id, new Date(deps.now()))
-    : null;
+  const row = await selectResponse(deps.db.sql, caller.organizationId, id, new Date(deps.now()));
   if (row === null) throw previousResponseNotFound(id);
   if (row.status === 'queued' || row.status === 'in_progress')
     throw invalidValue('previous_response_id', 'names a response that has not ended');

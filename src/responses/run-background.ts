@@ -3,15 +3,16 @@ import { type ApiError, serverError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
 import type { Call } from '../lib/caller.ts';
 import { restoreCaller, type StoredCaller } from '../lib/stored-caller.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { defineJob } from '../queue/define-job.ts';
 import type { ConversationItem } from './conversation.ts';
-import type { Outcome, ResponseEmitter } from './emitter.ts';
+import type { ResponseEmitter } from './emitter.ts';
 import { EventWriter, ResponseGone } from './event-writer.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps } from './parse-call.ts';
-import { type PreparedResponse, prepareResponse } from './prepare-response.ts';
+import { prepareResponse } from './prepare-response.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
-import { createEmitter, startResponse } from './start-response.ts';
+import { createEmitter, failedOutcome, type ResponseRun, startResponse } from './start-response.ts';
 import { beginResponseRun, type ResponseRow, selectResponseEvents } from './store.ts';
 
 /** Background responses that one process runs concurrently; those of one organization leave slots to others. */
@@ -57,14 +58,15 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
   const writer = new EventWriter(deps.db, row.id, () => emitter.progress);
   try {
     for (const event of emitter.isNew ? [emitter.created()] : emitter.interrupt()) writer.add(event);
-    const failure =
-      row.attempts > MAX_ATTEMPTS
-        ? serverError()
-        : await runTurnsOf(deps, row, { job, tokens, emitter, writer, signal });
-    signal.throwIfAborted();
-    if (failure !== null) {
-      for (const event of emitter.end(failedOutcome(failure), Math.floor(deps.now() / 1000))) writer.add(event);
+    const stopped = AbortSignal.any([signal, writer.lost]);
+    const run =
+      row.attempts > MAX_ATTEMPTS ? serverError() : await startStored(deps, row, { job, tokens, emitter }, stopped);
+    const events = run instanceof Error ? emitter.end(failedOutcome(run), toUnixSeconds(deps.now())) : run.events;
+    for await (const event of events) {
+      stopped.throwIfAborted();
+      writer.add(event);
     }
+    stopped.throwIfAborted();
     const response = emitter.resource();
     await writer.end(response);
     responseMetrics(deps.metrics).ended(response.status);
@@ -107,21 +109,19 @@ export function meterTokens(
   };
 }
 
-interface Running {
+interface StoredRun {
   job: StoredJob;
   tokens: TokenMeter;
   emitter: ResponseEmitter;
-  writer: EventWriter;
-  signal: AbortSignal;
 }
 
-/** Runs the turn loop. Returns the error that kept it from starting; null when it has ended the response. */
-async function runTurnsOf(
+/** Starts the turn loop. Returns the error of a request that is not accepted any more. */
+async function startStored(
   deps: ResponseDeps,
   row: ResponseRow,
-  { job, tokens, emitter, writer, signal }: Running,
-): Promise<ApiError | null> {
-  const stopped = AbortSignal.any([signal, writer.lost]);
+  { job, tokens, emitter }: StoredRun,
+  signal: AbortSignal,
+): Promise<ResponseRun | ApiError> {
   const call: Call = {
     caller: restoreCaller(job.caller),
     requestId: job.requestId,
@@ -129,37 +129,13 @@ async function runTurnsOf(
     priority: 'interactive',
     countTokens: tokens.count,
   };
-  const run = await startStored(deps, { row, job, call, emitter }, stopped).catch((error: unknown) => {
-    stopped.throwIfAborted();
-    return knownError(error);
-  });
-  if (run instanceof Error) return run;
-  for await (const event of run.events) {
-    stopped.throwIfAborted();
-    writer.add(event);
-  }
-  stopped.throwIfAborted();
-  return null;
-}
-
-interface Stored {
-  row: ResponseRow;
-  job: StoredJob;
-  call: Call;
-  emitter: ResponseEmitter;
-}
-
-async function startStored(deps: ResponseDeps, { row, job, call, emitter }: Stored, signal: AbortSignal) {
   const conversation = JSON.parse(row.conversation) as ConversationItem[];
-  const createdAt = Math.floor(row.createdAt.getTime() / 1000);
-  const prepared: PreparedResponse = await prepareResponse(deps, call, job.request, {
-    id: row.id,
-    createdAt,
-    conversation,
-  });
-  return startResponse(deps, prepared, { save: async () => {}, signal, emitter });
-}
-
-function failedOutcome({ type, code, message, param }: ApiError): Outcome {
-  return { status: 'failed', error: { type, code, message, param } };
+  const identity = { id: row.id, createdAt: toUnixSeconds(row.createdAt), conversation };
+  try {
+    const prepared = await prepareResponse(deps, call, job.request, identity);
+    return startResponse(deps, prepared, { save: async () => {}, signal, emitter });
+  } catch (error) {
+    signal.throwIfAborted();
+    return knownError(error);
+  }
 }

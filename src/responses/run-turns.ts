@@ -145,19 +145,19 @@ async function* runSearches(
     messages: allMessages(prepared, emitter.output),
     tools: prepared.functions,
   });
-  const found = new Map<SearchCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
+  const outcomes = new Map<SearchCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
   const executed = calls.slice(0, MAX_SEARCHES_PER_TURN);
   const search = async (call: SearchCall): Promise<void> => {
     const query = parseQuery(call.arguments, question);
-    const same = earlier.find((item) => item.queries.some((known) => isSameQuery(known, query)));
+    const same = earlier.find((item) => item.queries.some((earlierQuery) => isSameQuery(earlierQuery, query)));
     const outcome =
       same ?? (await searchFiles(deps, prepared, { query, promptTokens, share: executed.length, signal }));
-    found.set(call, { queries: [query], results: outcome.results, status: outcome.status });
+    outcomes.set(call, { queries: [query], results: outcome.results, status: outcome.status });
   };
   await forEachConcurrent(executed, MAX_CONCURRENT_SEARCHES, search, signal);
   signal.throwIfAborted();
   for (const call of calls) {
     const skipped = { queries: [parseQuery(call.arguments, question)], results: [], status: 'incomplete' as const };
-    yield* emitter.closeSearch(call.index, found.get(call) ?? skipped);
+    yield* emitter.closeSearch(call.index, outcomes.get(call) ?? skipped);
   }
 }

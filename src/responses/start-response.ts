@@ -1,7 +1,8 @@
 import type { ApiError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
 import { type Notices, viewNotices } from '../inference/moderation-notice.ts';
-import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { describeCause } from '../lib/operator-error.ts';
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { annotateText } from './annotate.ts';
 import { NO_PROGRESS, type Outcome, ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
@@ -80,7 +81,7 @@ async function* runEvents(
   let isEnded = false;
   const end = async (outcome: Outcome): Promise<ResponseEvent[]> => {
     isEnded = true;
-    const events = emitter.end(outcome, Math.floor(deps.now() / 1000));
+    const events = emitter.end(outcome, toUnixSeconds(deps.now()));
     await save(emitter.resource());
     return events;
   };
@@ -108,13 +109,18 @@ async function* runUntilFailure(
     return yield* runTurns(loop);
   } catch (error) {
     if (loop.signal.aborted) return DISCONNECTED;
-    const known = toRequestError(knownError(error), loop.prepared.functionPaths);
-    if (known.status >= 500) {
-      const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
-      loop.deps.logger.error({ response: loop.prepared.shell.id, code: known.code, cause }, 'response failed');
-    }
-    failed(known);
-    const { type, code, message, param } = known;
-    return { status: 'failed', error: { type, code, message, param } };
+    const failure = toRequestError(knownError(error), loop.prepared.functionPaths);
+    if (failure.status >= 500)
+      loop.deps.logger.error(
+        { response: loop.prepared.shell.id, code: failure.code, cause: describeCause(failure) },
+        'response failed',
+      );
+    failed(failure);
+    return failedOutcome(failure);
   }
+}
+
+/** The outcome of a response that has failed. */
+export function failedOutcome({ type, code, message, param }: ApiError): Outcome {
+  return { status: 'failed', error: { type, code, message, param } };
 }

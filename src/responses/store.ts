@@ -1,5 +1,7 @@
 import { and, arrayContains, asc, eq, sql as expression, gt, inArray, lte } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { isId } from '../lib/ids.ts';
+import type { ConversationItem } from './conversation.ts';
 import { NO_PROGRESS, type ResponseProgress } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import type { ResponseResource } from './schema.ts';
@@ -11,9 +13,23 @@ export type ResponseRow = typeof responses.$inferSelect;
 /** A stored response is found for exactly this long. */
 const RETENTION_MS = 24 * 60 * 60 * 1000;
 
-/** Inserts a response. */
-export async function insertResponse(sql: Sql, row: typeof responses.$inferInsert): Promise<void> {
-  await sql.insert(responses).values(row);
+/** Inserts a response with the conversation before it. `job`: what a background response runs with. */
+export async function insertResponse(
+  sql: Sql,
+  organizationId: string,
+  response: ResponseResource,
+  { conversation, job }: { conversation: readonly ConversationItem[]; job?: object },
+): Promise<void> {
+  await sql.insert(responses).values({
+    id: response.id,
+    organizationId,
+    status: response.status,
+    response: JSON.stringify(response),
+    conversation: JSON.stringify(conversation),
+    itemIds: response.output.map(({ id }) => id),
+    createdAt: new Date(response.created_at * 1000),
+    ...(job !== undefined && { job: JSON.stringify(job) }),
+  });
 }
 
 /** The organization's response, or null when it is unknown or has expired. */
@@ -23,10 +39,11 @@ export async function selectResponse(
   id: string,
   now: Date,
 ): Promise<ResponseRow | null> {
+  if (!isId('response', id)) return null;
   const [row] = await sql
     .select()
     .from(responses)
-    .where(and(eq(responses.id, id), isFound(organizationId, now)));
+    .where(and(eq(responses.id, id), isStored(organizationId, now)));
   return row ?? null;
 }
 
@@ -40,15 +57,16 @@ export async function selectResponseWithItem(
   const [row] = await sql
     .select({ response: responses.response })
     .from(responses)
-    .where(and(arrayContains(responses.itemIds, [itemId]), isFound(organizationId, now)));
+    .where(and(arrayContains(responses.itemIds, [itemId]), isStored(organizationId, now)));
   return row ?? null;
 }
 
 /** Deletes the organization's response with its events. Returns whether there was one. */
 export async function deleteResponseRow(sql: Sql, organizationId: string, id: string, now: Date): Promise<boolean> {
+  if (!isId('response', id)) return false;
   const deleted = await sql
     .delete(responses)
-    .where(and(eq(responses.id, id), isFound(organizationId, now)))
+    .where(and(eq(responses.id, id), isStored(organizationId, now)))
     .returning({ id: responses.id });
   return deleted.length > 0;
 }
@@ -67,7 +85,7 @@ export async function deleteExpiredResponses(sql: Sql, now: Date): Promise<void>
   await sql.delete(responses).where(lte(responses.createdAt, expiryBound(now)));
 }
 
-function isFound(organizationId: string, now: Date) {
+function isStored(organizationId: string, now: Date) {
   return and(eq(responses.organizationId, organizationId), gt(responses.createdAt, expiryBound(now)));
 }
 
