@@ -5,7 +5,13 @@ import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 export type Sql = PgDatabase<PgQueryResultHKT>;
 
 /** Names of the notification channels of one database. */
-export const CHANNELS = ['quire_api_keys', 'quire_model_bindings', 'quire_jobs', 'quire_responses'] as const;
+export const CHANNELS = [
+  'quire_api_keys',
+  'quire_ingestion_jobs',
+  'quire_jobs',
+  'quire_model_bindings',
+  'quire_responses',
+] as const;
 
 /** Carries notifications between processes; their payload is an id or a name, never content. */
 export type Channel = (typeof CHANNELS)[number];

@@ -8,11 +8,11 @@ import {
 } from 'pg-boss';
 import type { Database, Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
+import { AsyncEvent } from '../lib/async-event.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
-import { AsyncEvent } from './async-event.ts';
 import type { JobConstraints, JobKind } from './define-job.ts';
 import { JobLease } from './job-lease.ts';
 import { RunningJobs } from './running-jobs.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import { withDeadline } from '../../test/deadline.ts';
+import { until, withDeadline } from '../../test/deadline.ts';
 import { useApi } from '../../test/harness.ts';
 import { playTurns, says } from '../../test/response-turns.ts';
 import { holdStatement } from '../../test/support/hold-statement.ts';
@@ -98,6 +98,22 @@ describe('races of background responses', () => {
     await ended;
     assert.deepEqual(await storedEvents(id), [...events, ...last]);
     assert.deepEqual(await stored(id), emitter.resource());
+  });
+
+  it('readers are notified of the end of a response whose events they have', async (t) => {
+    const { id, emitter, writer, end } = await start(t);
+    const notified: string[] = [];
+    const connected = Promise.withResolvers<void>();
+    const unlisten = api.db.listen('quire_responses', {
+      onNotification: (payload) => notified.push(payload),
+      onGap: () => connected.resolve(),
+    });
+    t.after(unlisten);
+    await connected.promise;
+    add(writer, [emitter.created(), ...end()]);
+    await until(() => notified.includes(id));
+    await writer.end(emitter.resource());
+    await until(() => notified.filter((payload) => payload === id).length === 2);
   });
 
   it('a response that another process cancels while it ends stays cancelled', async (t) => {

@@ -1,9 +1,9 @@
+import { followChanges } from '../db/follow-changes.ts';
 import { notify } from '../db/notifications.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { storeCaller } from '../lib/stored-caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
-import { AsyncEvent } from '../queue/async-event.ts';
 import { newIdentity } from './create-response.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { cancellation } from './event-writer.ts';
@@ -76,29 +76,22 @@ async function* followEvents(
   { id, after }: { id: string; after: number },
   signal: AbortSignal,
 ): AsyncGenerator<ResponseEvent, void, undefined> {
-  const changed = new AsyncEvent();
-  const wake = () => changed.wake();
-  const unlisten = db.listen('quire_responses', {
-    onNotification: (payload) => void (payload.startsWith(id) && wake()),
-    onGap: wake,
-  });
-  signal.addEventListener('abort', wake, { once: true });
-  try {
-    for (let last = after; ; ) {
-      signal.throwIfAborted();
-      // Read before the events, so that those of a response that has ended are complete.
-      const status = await selectStatus(db.sql, id);
-      if (status === null) throw notFound('response', id, 'response_id');
-      const { events } = await selectResponseEvents(db.sql, id, last);
-      yield* events;
-      last = events.at(-1)?.sequence_number ?? last;
-      if (status !== 'queued' && status !== 'in_progress') return;
-      if (events.length === 0) await changed.wait(POLL_MS);
-    }
-  } finally {
-    signal.removeEventListener('abort', wake);
-    unlisten();
+  const watched = {
+    channel: 'quire_responses',
+    isAbout: (payload: string) => payload.startsWith(id),
+    pollMs: POLL_MS,
+  } as const;
+  let last = after;
+  for await (const _ of followChanges(db, watched, signal)) {
+    // Read before the events, so that those of a response that has ended are complete.
+    const status = await selectStatus(db.sql, id);
+    if (status === null) throw notFound('response', id, 'response_id');
+    const { events } = await selectResponseEvents(db.sql, id, last);
+    yield* events;
+    last = events.at(-1)?.sequence_number ?? last;
+    if (status !== 'queued' && status !== 'in_progress') return;
   }
+  signal.throwIfAborted();
 }
 
 /**

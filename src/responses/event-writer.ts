@@ -83,7 +83,7 @@ export class EventWriter {
       if ((await lockRunning(sql, this.#id)) === null) return false;
       if (events.length > 0) await insertEvents(sql, this.#id, events, progress);
       if (ended !== undefined) await updateEnded(sql, ended);
-      if (events.length > 0) await notify(sql, 'quire_responses', this.#id);
+      if (events.length > 0 || ended !== undefined) await notify(sql, 'quire_responses', this.#id);
       return true;
     });
     if (!isRunning) throw new ResponseGone();

@@ -1,14 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '../../db/db.ts';
+import { followChanges } from '../../db/follow-changes.ts';
 import { rateLimitExceeded } from '../../errors.ts';
-import { AsyncEvent } from '../../queue/async-event.ts';
+import { ReadCache } from '../../lib/read-cache.ts';
 import { selectKnowledgeBase } from '../store.ts';
 import type { IngestionJob, JobEvent } from './schema.ts';
-import { selectJobsOfIds, selectNewestJobs, selectUnfinishedJobsOfBase } from './store.ts';
+import { type JobRow, selectJobsOfIds, selectNewestJobs, selectUnfinishedJobsOfBase } from './store.ts';
 import { viewJob } from './view-job.ts';
 
-/** Time between two reads of the jobs that are watched, in this process. */
-const POLL_MS = 500;
-/** Newest jobs of a knowledge base that are read each time: more than start within `POLL_MS`. */
+/** How often the jobs are read without a notification, in case one was lost. */
+const POLL_MS = 5_000;
+/** Minimum time between two reads for a stream: a busy job writes its progress many times a second. */
+const MIN_READ_MS = 500;
+/** Newest jobs of a knowledge base that are read each time: more than start within `MIN_READ_MS`. */
 const NEWEST_JOBS = 100;
 /** Finished jobs of a snapshot. */
 const SNAPSHOT_JOBS = 20;
@@ -16,6 +20,8 @@ const SNAPSHOT_JOBS = 20;
 export const MAX_STREAMS_PER_CALLER = 16;
 /** Streams end after this time; clients connect again, which checks their session and rights again. */
 const MAX_STREAM_MS = 5 * 60_000;
+/** Knowledge bases whose jobs are cached while streams watch them. */
+const MAX_CACHED_BASES = 1_000;
 
 /** Who watches the jobs of which knowledge base. */
 interface Watch {
@@ -25,35 +31,31 @@ interface Watch {
   baseId: string;
 }
 
-interface Watcher extends Watch {
-  /** Changed jobs that were not sent yet: the latest state of each. */
-  pending: Map<string, IngestionJob>;
-  /** JSON of the last state of each job that was sent or is pending. */
-  known: Map<string, string>;
-  changed: AsyncEvent;
-  /** Set when the stream must end: null without an error. */
-  end: { error: unknown } | null;
-}
-
 /**
- * Watches the ingestion jobs of knowledge bases for event streams. One process reads the jobs of each watched knowledge base once
- * per `POLL_MS`, however many streams show them; without streams it reads nothing. Jobs may run in any process.
+ * Watches the ingestion jobs of knowledge bases for event streams. The streams of a process share the reads of a knowledge base, at
+ * most one per change of its jobs; without streams it reads nothing. Jobs may run in any process.
  */
 export class JobFeed {
   readonly #db: Database;
-  readonly #pollMs: number;
-  readonly #watchers = new Set<Watcher>();
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  readonly #intervals: { pollMs: number; minMs: number };
+  /** One per stream. */
+  readonly #watches = new Set<Watch>();
+  /** The newest jobs by knowledge base; null for one that was deleted. */
+  readonly #newest: ReadCache<JobRow[] | null>;
+  readonly #closing = new AbortController();
+  #unlisten: (() => void) | null = null;
 
-  constructor(db: Database, pollMs = POLL_MS) {
+  constructor(db: Database, intervals = { pollMs: POLL_MS, minMs: MIN_READ_MS }) {
     this.#db = db;
-    this.#pollMs = pollMs;
+    this.#intervals = intervals;
+    // Expires before the next poll, which must read.
+    const ttlMs = intervals.pollMs / 2;
+    this.#newest = new ReadCache({ ttlMs, maxEntries: MAX_CACHED_BASES, now: () => performance.now() });
   }
 
   /** Streams of this process. */
   get size(): number {
-    return this.#watchers.size;
+    return this.#watches.size;
   }
 
   /**
@@ -61,113 +63,79 @@ export class JobFeed {
    * knowledge base is deleted, the feed is closed, or after five minutes. Throws 429 for too many streams of one caller.
    */
   watch(watch: Watch, signal: AbortSignal): AsyncGenerator<JobEvent, void, undefined> {
-    const own = [...this.#watchers].filter(({ callerId }) => callerId === watch.callerId);
+    const own = [...this.#watches].filter(({ callerId }) => callerId === watch.callerId);
     if (own.length >= MAX_STREAMS_PER_CALLER) {
       throw rateLimitExceeded(`At most ${MAX_STREAMS_PER_CALLER} event streams may be open at once.`, 5);
     }
-    const watcher: Watcher = { ...watch, pending: new Map(), known: new Map(), changed: new AsyncEvent(), end: null };
-    if (this.#isClosed) watcher.end = { error: null };
-    const leave = () => {
-      signal.removeEventListener('abort', leave);
-      this.#watchers.delete(watcher);
-      watcher.end ??= { error: null };
-      watcher.changed.wake();
-    };
-    this.#watchers.add(watcher);
-    signal.addEventListener('abort', leave);
-    if (signal.aborted) leave();
-    return this.#events(watcher, leave);
+    // Listens before each stream does: a stream never reads what was cached before its notification.
+    this.#unlisten ??= this.#db.listen('quire_ingestion_jobs', {
+      onNotification: (changedId) => this.#newest.evict((baseId) => baseId === changedId),
+      onGap: () => this.#newest.evict(() => true),
+    });
+    const entry = { ...watch };
+    this.#watches.add(entry);
+    const leave = () => void this.#watches.delete(entry);
+    const ended = AbortSignal.any([signal, this.#closing.signal, AbortSignal.timeout(MAX_STREAM_MS)]);
+    ended.addEventListener('abort', leave, { once: true });
+    if (ended.aborted) leave();
+    return this.#events(entry, ended, leave);
   }
 
   /** Ends every stream. */
   close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    for (const watcher of this.#watchers) endWatcher(watcher, null);
+    this.#closing.abort();
+    this.#unlisten?.();
   }
 
-  async *#events(watcher: Watcher, leave: () => void): AsyncGenerator<JobEvent, void, undefined> {
-    const endsAt = performance.now() + MAX_STREAM_MS;
+  async *#events(
+    { baseId, organizationId }: Watch,
+    signal: AbortSignal,
+    leave: () => void,
+  ): AsyncGenerator<JobEvent, void, undefined> {
+    /** The last state of each job that was sent. */
+    const sent = new Map<string, IngestionJob>();
+    const watched = {
+      channel: 'quire_ingestion_jobs',
+      isAbout: (payload: string) => payload === baseId,
+      ...this.#intervals,
+    } as const;
     try {
-      yield { type: 'snapshot', jobs: await this.#snapshot(watcher) };
-      this.#schedule();
-      while (watcher.end === null && performance.now() < endsAt) {
-        await watcher.changed.wait(endsAt - performance.now());
-        const changes = [...watcher.pending.values()];
-        watcher.pending.clear();
-        for (const job of changes) yield { type: 'job', job };
+      yield { type: 'snapshot', jobs: await this.#snapshot(baseId, sent) };
+      for await (const _ of followChanges(this.#db, watched, signal)) {
+        const newest = await this.#newest.get(baseId, () => this.#readNewest(organizationId, baseId));
+        if (newest === null) return;
+        for (const job of [...newest, ...(await this.#readOlder(baseId, newest, sent))].map(viewJob)) {
+          if (isDeepStrictEqual(sent.get(job.id), job)) continue;
+          sent.set(job.id, job);
+          yield { type: 'job', job };
+        }
       }
-      if (watcher.end !== null && watcher.end.error !== null) throw watcher.end.error;
     } finally {
       leave();
     }
   }
 
-  async #snapshot({ baseId, known }: Watcher): Promise<IngestionJob[]> {
+  async #snapshot(baseId: string, sent: Map<string, IngestionJob>): Promise<IngestionJob[]> {
     const newest = await selectNewestJobs(this.#db.sql, baseId, NEWEST_JOBS);
     const unfinished = await selectUnfinishedJobsOfBase(this.#db.sql, baseId);
-    const jobs = new Map([...newest, ...unfinished].map((row) => [row.id, viewJob(row)]));
-    for (const [id, job] of jobs) known.set(id, JSON.stringify(job));
-    const shown = [...jobs.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+    for (const row of [...newest, ...unfinished]) sent.set(row.id, viewJob(row));
+    const shown = [...sent.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
     return shown.filter((job, index) => index < SNAPSHOT_JOBS || !isFinished(job));
   }
 
-  #schedule(): void {
-    if (this.#timer !== undefined || this.#isClosed || this.#watchers.size === 0) return;
-    this.#timer = setTimeout(async () => {
-      await Promise.all([...this.#byBase()].map((watchers) => this.#poll(watchers)));
-      this.#timer = undefined;
-      this.#schedule();
-    }, this.#pollMs).unref();
+  async #readNewest(organizationId: string, baseId: string): Promise<JobRow[] | null> {
+    const base = await selectKnowledgeBase(this.#db, organizationId, baseId);
+    return base === null ? null : selectNewestJobs(this.#db.sql, baseId, NEWEST_JOBS);
   }
 
-  #byBase(): Iterable<Watcher[]> {
-    return Map.groupBy(this.#watchers, ({ baseId }) => baseId).values();
+  /** Unfinished jobs that so many newer ones follow that they are not among the newest. */
+  async #readOlder(baseId: string, newest: readonly JobRow[], sent: Map<string, IngestionJob>): Promise<JobRow[]> {
+    const ids = new Set(newest.map(({ id }) => id));
+    const older = [...sent.values()].filter((job) => !ids.has(job.id) && !isFinished(job)).map(({ id }) => id);
+    return older.length === 0 ? [] : selectJobsOfIds(this.#db.sql, baseId, older);
   }
-
-  /** Reads the jobs of one knowledge base for all of its watchers. A failed read ends their streams: clients connect again. */
-  async #poll(watchers: readonly Watcher[]): Promise<void> {
-    const [first] = watchers;
-    if (first === undefined) return;
-    const { baseId, organizationId } = first;
-    try {
-      const base = await selectKnowledgeBase(this.#db, organizationId, baseId);
-      if (base === null) {
-        for (const watcher of watchers) endWatcher(watcher, null);
-        return;
-      }
-      const newest = await selectNewestJobs(this.#db.sql, baseId, NEWEST_JOBS);
-      const ids = new Set(newest.map(({ id }) => id));
-      const older = new Set(watchers.flatMap(unfinishedIds).filter((id) => !ids.has(id)));
-      const rows =
-        older.size === 0 ? newest : [...newest, ...(await selectJobsOfIds(this.#db.sql, baseId, [...older]))];
-      const jobs = rows.map(viewJob);
-      for (const watcher of watchers) deliver(watcher, jobs);
-    } catch (error) {
-      for (const watcher of watchers) endWatcher(watcher, error);
-    }
-  }
-}
-
-function deliver({ known, pending, changed }: Watcher, jobs: readonly IngestionJob[]): void {
-  for (const job of jobs) {
-    const json = JSON.stringify(job);
-    if (known.get(job.id) === json) continue;
-    known.set(job.id, json);
-    pending.set(job.id, job);
-  }
-  if (pending.size > 0) changed.wake();
-}
-
-function unfinishedIds({ known }: Watcher): string[] {
-  return [...known].filter(([, json]) => !isFinished(JSON.parse(json))).map(([id]) => id);
 }
 
 function isFinished({ status }: IngestionJob): boolean {
   return status === 'completed' || status === 'failed';
-}
-
-function endWatcher(watcher: Watcher, error: unknown): void {
-  watcher.end ??= { error };
-  watcher.changed.wake();
 }

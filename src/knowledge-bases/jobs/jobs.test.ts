@@ -105,6 +105,8 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
 });
 
 describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/events', () => {
+  /** Only notifications lead to reads: the poll is longer than a test. */
+  const INTERVALS = { pollMs: 600_000, minMs: 10 };
   const update = (id: string, changes: Partial<JobRow>) =>
     api.db.sql.update(ingestionJobs).set(changes).where(eq(ingestionJobs.id, id));
 
@@ -129,7 +131,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/events', () => {
 
   it('shows every watcher the jobs of its knowledge base only, and frees them when they leave', async () => {
     const [here, other] = [await made(), await made()];
-    const feed = new JobFeed(api.db, 10);
+    const feed = new JobFeed(api.db, INTERVALS);
     const leaving = new AbortController();
     const watch = ({ base, organizationId }: typeof here) =>
       feed.watch({ organizationId, callerId: 'key_1', baseId: base }, leaving.signal);
@@ -151,7 +153,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/events', () => {
 
   it('reads each watched knowledge base once for all of its streams, and nothing without streams', async (t) => {
     const here = await made();
-    const feed = new JobFeed(api.db, 10);
+    const feed = new JobFeed(api.db, INTERVALS);
     const leaving = new AbortController();
     const who = { organizationId: here.organizationId, callerId: 'key_1', baseId: here.base };
     const streams = Array.from({ length: MAX_STREAMS_PER_CALLER }, () => feed.watch(who, leaving.signal));
@@ -169,9 +171,32 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/events', () => {
     assert.ok(reads.mock.callCount() <= 1);
   });
 
+  it('notifies the streams of all processes of every change of a job, and of its deletion', async () => {
+    const here = await made();
+    const notified: string[] = [];
+    const connected = Promise.withResolvers<void>();
+    const unlisten = api.db.listen('quire_ingestion_jobs', {
+      onNotification: (baseId) => notified.push(baseId),
+      onGap: () => connected.resolve(),
+    });
+    await connected.promise;
+    const ofBase = () => notified.filter((baseId) => baseId === here.base).length;
+    const changes = [
+      () => addJob(here, {}),
+      () => update(here.first, { documentsProcessed: 1 }),
+      () => api.send('DELETE', `${BASES}/${here.base}`),
+    ];
+    for (const change of changes) {
+      const before = ofBase();
+      await change();
+      await until(() => ofBase() > before);
+    }
+    unlisten();
+  });
+
   it('ends the streams when the service stops', async () => {
     const { base, organizationId } = await made();
-    const feed = new JobFeed(api.db, 10);
+    const feed = new JobFeed(api.db, INTERVALS);
     const stream = feed.watch({ organizationId, callerId: 'key_1', baseId: base }, new AbortController().signal);
     await stream.next();
     const next = stream.next();

@@ -12,6 +12,11 @@ export class AsyncEvent {
     for (const resume of waiters) resume();
   }
 
+  /** Forgets a `wake` without waiters. */
+  reset(): void {
+    this.#isPending = false;
+  }
+
   /** Sleeps until `wake`, at most `milliseconds`. */
   async wait(milliseconds: number): Promise<void> {
     if (this.#isPending) {
