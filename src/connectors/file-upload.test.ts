@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { encodeForm, sendForm } from '../../test/forms.ts';
 import { useApi } from '../../test/harness.ts';
 import { IngestionError } from '../extraction/ingestion-error.ts';
-import { createConnectorStores } from '../knowledge-bases/data-sources/open-source.ts';
+import { createConnectorStores } from '../knowledge-bases/data-sources/source-config.ts';
 import { newId } from '../lib/ids.ts';
 import { fileUpload } from './file-upload.ts';
 import { GuardedHttp } from './http/guarded-http.ts';

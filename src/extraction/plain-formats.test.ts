@@ -9,10 +9,9 @@ import type { ExtractedDocument, Extraction, ReaderInput } from './extracted-doc
 import { flattenMetadata } from './flatten-metadata.ts';
 import { documentFormat, parseCharset } from './formats.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
-import { readDocument } from './read-document.ts';
+import { readDocument, truncateDocument } from './read-document.ts';
 import { parseMarkdown } from './read-markdown.ts';
 import { parseText } from './read-text.ts';
-import { truncateDocument } from './truncate-document.ts';
 
 function jobOf(content: string | Uint8Array, chunkCharacters = 200): ReaderInput {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { SourceItem } from '../../src/connectors/connector.ts';
 import { GuardedHttp } from '../../src/connectors/http/guarded-http.ts';
 import type { DataSourceType } from '../../src/connectors/source-types.ts';
-import { createConnectorStores, openSource } from '../../src/knowledge-bases/data-sources/open-source.ts';
+import { createConnectorStores, openSource } from '../../src/knowledge-bases/data-sources/source-config.ts';
 import { INGEST_SOURCE } from '../../src/knowledge-bases/jobs/ingest-job.ts';
 import { bundledEmbedder, embeddedBy } from '../embedder.ts';
 import { CONNECTOR_SERVICES, type ConnectorService } from '../fixtures/connector-services.ts';

@@ -12,10 +12,8 @@ import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
 import { toAccessError } from './access-error.ts';
 import { namedFiles } from './create-data-source.ts';
-import { createConnectorStores } from './open-source.ts';
-import { parseConfig } from './parse-config.ts';
 import type { DataSourceProbe, ProbeDataSource } from './schema.ts';
-import { mergeConfig } from './secret-fields.ts';
+import { createConnectorStores, mergeConfig, parseConfig } from './source-config.ts';
 import { selectDataSource } from './store.ts';
 
 type ProbeDeps = Pick<Deps, 'db' | 'blobs' | 'secrets' | 'config' | 'logger' | 'now'>;

@@ -6,7 +6,7 @@ import { CONNECTORS } from '../../connectors/index.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { createSecrets } from '../../lib/secrets.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
-import { openSource } from './open-source.ts';
+import { openSource } from './source-config.ts';
 import { type DataSourceRow, selectDataSource } from './store.ts';
 
 /** A unique value, to be searched where it must not appear. */

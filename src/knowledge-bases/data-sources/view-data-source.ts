@@ -1,7 +1,7 @@
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import type { JobError } from '../jobs/job-error.ts';
 import type { DataSource, ListedDataSource } from './schema.ts';
-import { redactConfig } from './secret-fields.ts';
+import { redactConfig } from './source-config.ts';
 import type { DataSourceRow } from './store.ts';
 
 /** Converts a row to the data source object of lists. */

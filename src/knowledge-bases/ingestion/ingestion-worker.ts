@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { Extractor } from '../../extraction/extractor.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import type { JobHandler } from '../../queue/job-queue.ts';
-import { openSource } from '../data-sources/open-source.ts';
+import { openSource } from '../data-sources/source-config.ts';
 import { checkFile } from './check-file.ts';
 import { ingestSource } from './ingest-source.ts';
 

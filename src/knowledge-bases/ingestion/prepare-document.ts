@@ -2,19 +2,34 @@ import { createHash } from 'node:crypto';
 import type { TextChunk } from '../../chunking/chunk.ts';
 import { chunkText } from '../../chunking/chunk-text.ts';
 import { type CooperativeSteps, runCooperatively } from '../../chunking/cooperative.ts';
-import type { ExtractedDocument, ExtractedText } from '../../extraction/extracted-document.ts';
+import type { SourceContent, SourceItem } from '../../connectors/connector.ts';
+import type { Deps } from '../../deps.ts';
+import type { EmbeddingPurpose } from '../../engines/embedding-engine.ts';
+import type { ExtractedDocument, ExtractedText, Extraction } from '../../extraction/extracted-document.ts';
+import { flattenMetadata } from '../../extraction/flatten-metadata.ts';
+import type { Admission } from '../../inference/admission.ts';
+import { embed } from '../../inference/embed.ts';
+import { exemptInput } from '../../inference/screening.ts';
 import { newId } from '../../lib/ids.ts';
 import { detectLanguage, type Language } from '../../search/languages.ts';
-import type { KnowledgeBaseRow } from '../store.ts';
-import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
+import type { StoredMetadata } from '../documents/metadata.ts';
+import type { DocumentRow } from '../documents/store.ts';
+import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
+import { applySourceMetadata, mergeMetadataLayers } from './document-metadata.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';
+import type { ChangedItem, ItemContext } from './run-context.ts';
+import { selectPartDocument } from './store.ts';
+
+/** Suffix of the fingerprints of documents whose item is not processed completely. */
+const INCOMPLETE = '~';
+/** Own metadata of a document that could not be read. */
+export const NO_METADATA: StoredMetadata = { metadata: {}, leftOutKeys: [] };
+/** Texts per embedding call. The engine batches concurrent calls, so larger batches are not faster. */
+const BATCH_TEXTS = 64;
 
 /** Characters and blocks that are hashed per cooperative step. */
 const STEP_CHARACTERS = 65_536;
 const STEP_BLOCKS = 512;
-
-/** Context of `prepareDocument`. */
-export type PrepareContext = EmbedContext & { base: KnowledgeBaseRow };
 
 /** A chunk with its id, text and vector. */
 export interface PreparedChunk extends TextChunk {
@@ -33,9 +48,102 @@ export interface PreparedDocument {
   extractionHash: string;
 }
 
-/** Chunks and embeds a document. */
+/** A new, changed or failed document to write. */
+export interface DocumentChange {
+  row: Omit<
+    DocumentRow,
+    | 'chunkCount'
+    | 'status'
+    | 'error'
+    | 'contentHash'
+    | 'extractionHash'
+    | 'language'
+    | 'embeddingFingerprint'
+    | 'unfilterableKeys'
+  >;
+  /** Metadata keys that were not stored. */
+  leftOutKeys?: readonly string[];
+  /** The stored document; null for a new one. */
+  before: DocumentRow | null;
+  /** `unchanged`: keeps its chunks and vectors; holds `before`. */
+  outcome: { prepared: PreparedDocument } | { unchanged: DocumentRow } | { error: JobError };
+}
+
+/** Dependencies and admitted model of embedding calls. */
+export interface EmbedContext {
+  deps: Pick<Deps, 'reserve' | 'recordUsage' | 'metrics' | 'now'>;
+  embedder: Admission<'embedding'>;
+}
+
+/**
+ * Prepares one document of an item. Returns null when an earlier run of this job has written it. A document with the same
+ * extraction hash keeps its chunks.
+ */
 export async function prepareDocument(
-  context: PrepareContext,
+  context: ItemContext,
+  input: { item: ChangedItem; content: SourceContent; extraction: Extraction; bytes: number },
+): Promise<DocumentChange | null> {
+  const { deps, source, job, signal } = context;
+  const { item, content, extraction, bytes } = input;
+  const { part } = extraction;
+  const before = item.storedDocuments > 0 ? await selectPartDocument(deps.db.sql, source.id, item.key, part) : null;
+  if (before?.seenBy === job.id && before.fingerprint === item.fingerprint + INCOMPLETE) return null;
+  const ownMetadata = 'error' in extraction ? null : collectMetadata(extraction.document, content);
+  const { metadata, leftOutKeys } = applySourceMetadata(context.metadata, ownMetadata ?? NO_METADATA);
+  const warnings = 'error' in extraction ? [] : (extraction.document.warnings ?? []);
+  const mimeType = content.mediaType;
+  const row = buildDocumentRow(context, item, { before, part, bytes, mimeType, metadata, ownMetadata, warnings });
+  const change = { row, before, leftOutKeys };
+  if ('error' in extraction) return { ...change, outcome: { error: jobErrorOf(extraction.error) } };
+  const { document } = extraction;
+  if (before?.status === 'completed' && before.extractionHash === (await extractionHash(document, signal))) {
+    return { ...change, outcome: { unchanged: before } };
+  }
+  return { ...change, outcome: { prepared: await chunkAndEmbed(context, document, signal) } };
+}
+
+/** Merges the metadata of a document with that of its item. */
+function collectMetadata(document: ExtractedDocument, { metadata }: SourceContent): StoredMetadata {
+  const title = document.title === null ? {} : { title: document.title };
+  return mergeMetadataLayers(document.metadata, flattenMetadata(metadata), title);
+}
+
+/** Builds the row of a document whose item is not complete, without the columns that depend on its text. */
+export function buildDocumentRow(
+  { base, source, job, deps }: Pick<ItemContext, 'base' | 'source' | 'job' | 'deps'>,
+  item: SourceItem,
+  fields: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata' | 'ownMetadata' | 'warnings'> & {
+    before: DocumentRow | null;
+  },
+): DocumentChange['row'] {
+  const { before, part, bytes, mimeType, metadata, ownMetadata, warnings } = fields;
+  const now = new Date(deps.now());
+  return {
+    id: before?.id ?? newId('document'),
+    knowledgeBaseId: base.id,
+    dataSourceId: source.id,
+    organizationId: job.organizationId,
+    itemKey: item.key,
+    part,
+    fingerprint: item.fingerprint + INCOMPLETE,
+    seenBy: job.id,
+    // PostgreSQL does not accept NUL, and names come from remote services.
+    name: item.name.replaceAll('\0', ''),
+    sourceType: source.type,
+    sourceUri: item.uri === null || part === '' ? item.uri : `${item.uri}#${part}`,
+    mimeType,
+    bytes,
+    metadata,
+    ownMetadata,
+    warnings,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  };
+}
+
+/** Chunks and embeds a document. */
+async function chunkAndEmbed(
+  context: ItemContext,
   document: ExtractedDocument,
   signal: AbortSignal,
 ): Promise<PreparedDocument> {
@@ -91,4 +199,22 @@ function* hashDocument({
     yield;
   }
   return { contentHash, extractionHash: hash.update(']').digest('hex') };
+}
+
+/** Embeds any number of texts, with retries. Returns the vectors in order. */
+export async function embedInBatches(
+  { deps, embedder }: EmbedContext,
+  texts: readonly string[],
+  purpose: EmbeddingPurpose,
+  signal: AbortSignal,
+): Promise<Float32Array[]> {
+  const { engine } = embedder;
+  const vectors: Float32Array[] = [];
+  for (let from = 0; from < texts.length; from += BATCH_TEXTS) {
+    const batch = texts.slice(from, from + BATCH_TEXTS);
+    const input = exemptInput({ texts: batch, purpose, maxTokensPerText: null, paramOf: () => 'input' });
+    const embedded = await retryWhileUnavailable(() => embed(deps, embedder, input, signal), { engine, signal });
+    vectors.push(...embedded.vectors);
+  }
+  return vectors;
 }

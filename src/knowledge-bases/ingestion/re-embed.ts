@@ -1,9 +1,9 @@
 import { admit } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { ChunkRow, DocumentRow } from '../documents/store.ts';
-import { embedInBatches } from './embed-in-batches.ts';
+import { incrementJobCounts } from '../jobs/store.ts';
 import { maintainIndex } from './maintain-index.ts';
-import type { IngestDeps } from './process-items.ts';
+import { embedInBatches } from './prepare-document.ts';
 import {
   countStaleDocuments,
   prepareFingerprint,
@@ -12,8 +12,9 @@ import {
   settleFingerprint,
   updateDocumentFingerprints,
 } from './re-embedding-store.ts';
-import { incrementJobCounts, type JobContext, lockRun } from './store.ts';
-import { DOCUMENTS_PER_WRITE, SourceDeletedError, takeWrite, toIndexedChunk } from './write-documents.ts';
+import { type IngestDeps, lockRun, SourceDeletedError } from './run-context.ts';
+import type { JobContext } from './store.ts';
+import { DOCUMENTS_PER_WRITE, takeWrite, toIndexedChunk } from './write-documents.ts';
 
 type ReEmbedDeps = Pick<
   IngestDeps,

@@ -1,4 +1,17 @@
-import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne, notInArray, or } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  eq,
+  sql as expression,
+  getTableColumns,
+  inArray,
+  lt,
+  max,
+  ne,
+  notInArray,
+  or,
+} from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Sql } from '../../db/db.ts';
 import type { DataSourceRow } from '../data-sources/store.ts';
@@ -34,15 +47,6 @@ export async function selectJobContext(sql: Sql, jobId: string): Promise<JobCont
     .innerJoin(knowledgeBases, eq(knowledgeBases.id, ingestionJobs.knowledgeBaseId))
     .where(eq(ingestionJobs.id, jobId));
   return found ?? null;
-}
-
-/** Another run of the job has begun, or has ended it: this one may write nothing any more. */
-export class RunSupersededError extends Error {
-  override readonly name = 'RunSupersededError';
-
-  constructor() {
-    super('another process has taken the job over');
-  }
 }
 
 /**
@@ -170,6 +174,21 @@ export function selectUnseen(sql: Sql, sourceId: string, jobId: string, limit: n
   return sql.select().from(documents).where(isUnseen(sourceId, jobId)).limit(limit);
 }
 
+/** Counts the documents that a source had before the job started (`earlier`), and how many of them the job has not listed (`unseen`). */
+export async function countUnseen(
+  sql: Sql,
+  sourceId: string,
+  jobId: string,
+): Promise<{ earlier: number; unseen: number }> {
+  const unseen = expression<number>`count(*) filter (where ${documents.seenBy} <> ${jobId})`.mapWith(Number);
+  const started = sql.select({ at: ingestionJobs.startedAt }).from(ingestionJobs).where(eq(ingestionJobs.id, jobId));
+  const [row] = await sql
+    .select({ earlier: count(), unseen })
+    .from(documents)
+    .where(and(eq(documents.dataSourceId, sourceId), lt(documents.createdAt, started)));
+  return row ?? { earlier: 0, unseen: 0 };
+}
+
 /** Selects ids and chunk counts of up to `limit` documents of the given items that the job has not marked yet. */
 export function selectUnseenOfItems(
   sql: Sql,
@@ -189,29 +208,6 @@ function isUnseen(sourceId: string, jobId: string) {
   return and(eq(documents.dataSourceId, sourceId), ne(documents.seenBy, jobId));
 }
 
-/** Increments counters of a job. Finished documents reset its attempts. */
-export async function incrementJobCounts(sql: Sql, jobId: string, counts: Partial<JobCounts>): Promise<void> {
-  const sums = Object.fromEntries(
-    Object.entries(counts).map(([name, n]) => [name, expression`${ingestionJobs[name as keyof JobCounts]} + ${n}`]),
-  );
-  const isProgress = (counts.documentsProcessed ?? 0) + (counts.documentsFailed ?? 0) > 0;
-  const set = { ...sums, ...(isProgress && { attempts: 0 }) };
-  if (Object.keys(set).length > 0) await sql.update(ingestionJobs).set(set).where(eq(ingestionJobs.id, jobId));
-}
-
-/** Counters of a job. */
-export type JobCounts = Record<
-  | 'documentsProcessed'
-  | 'documentsFailed'
-  | 'chunksCreated'
-  | 'documentsScanned'
-  | 'documentsNew'
-  | 'documentsModified'
-  | 'documentsDeleted'
-  | 'documentsSkipped',
-  number
->;
-
 /**
  * Locks a data source and its knowledge base until the transaction ends. Returns false when the data source was deleted:
  * then nothing of it may be written. The knowledge base is always locked first, to avoid deadlocks.
@@ -226,20 +222,10 @@ export async function lockSource(sql: Sql, baseId: string, sourceId: string): Pr
   return rows.length === 1;
 }
 
-/** Throws a `RunSupersededError` when another run of the job has begun, or has ended it. A deleted job passes. */
-export async function requireLatestRun(sql: Sql, { id, run }: Pick<JobRow, 'id' | 'run'>): Promise<void> {
+/** Whether no other run of the job has begun, or has ended it. True for a deleted job. */
+export async function isLatestRun(sql: Sql, { id, run }: Pick<JobRow, 'id' | 'run'>): Promise<boolean> {
   const isOver = or(ne(ingestionJobs.run, run), ne(ingestionJobs.status, 'processing'));
-  if ((await sql.$count(ingestionJobs, and(eq(ingestionJobs.id, id), isOver))) > 0) throw new RunSupersededError();
-}
-
-/**
- * `lockSource` for the writes of a run. Throws a `RunSupersededError` unless it is the latest run, which stays so until the transaction
- * ends: `beginRun` and `endJob` are called under the same lock.
- */
-export async function lockRun(sql: Sql, { job, source, base }: JobContext): Promise<boolean> {
-  if (!(await lockSource(sql, base.id, source.id))) return false;
-  await requireLatestRun(sql, job);
-  return true;
+  return (await sql.$count(ingestionJobs, and(eq(ingestionJobs.id, id), isOver))) === 0;
 }
 
 /** Selects those of the documents that exist. */

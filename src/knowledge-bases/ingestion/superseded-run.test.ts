@@ -6,7 +6,7 @@ import { ingestInMemory } from '../../../test/ingestion.ts';
 import { newId } from '../../lib/ids.ts';
 import { repairIndexes } from '../index-integrity/repair-indexes.ts';
 import { IngestionJob } from '../jobs/schema.ts';
-import { RunSupersededError } from './store.ts';
+import { RunSupersededError } from './run-context.ts';
 
 const engine = bundledEmbedder();
 after(() => engine.close());

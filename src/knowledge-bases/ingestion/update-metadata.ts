@@ -1,10 +1,11 @@
 import type { SourceItem } from '../../connectors/connector.ts';
-import { contentFingerprint } from '../data-sources/open-source.ts';
+import { contentFingerprint } from '../data-sources/source-config.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { applySourceMetadata } from './document-metadata.ts';
-import { buildDocumentRow, type RunContext } from './process-items.ts';
+import { buildDocumentRow, type DocumentChange } from './prepare-document.ts';
+import type { RunContext } from './run-context.ts';
 import { type ItemState, selectDocumentsByIds, selectUnseenOfItems } from './store.ts';
-import { type DocumentChange, takeWrite, writeDocuments } from './write-documents.ts';
+import { takeWrite, writeDocuments } from './write-documents.ts';
 
 /** Document ids per lookup, which scans all documents of the items. */
 const DOCUMENTS_PER_LOOKUP = 10_000;

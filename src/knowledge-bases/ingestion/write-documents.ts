@@ -10,61 +10,33 @@ import { type ChunkPosition, chunkFields } from '../documents/metadata.ts';
 import { type ChunkRow, type DocumentRow, deleteTombstones, insertFutureTombstones } from '../documents/store.ts';
 import { markForRebuild } from '../index-integrity/store.ts';
 import type { JobError } from '../jobs/job-error.ts';
+import { incrementJobCounts } from '../jobs/store.ts';
 import { MAX_WRITE_DURATION_MS } from '../max-write-duration.ts';
 import { isDroppedIndex } from '../store.ts';
 import { isFilterable } from './document-metadata.ts';
 import type { FilterKeys } from './filter-keys.ts';
-import type { PreparedDocument } from './prepare-document.ts';
+import type { DocumentChange } from './prepare-document.ts';
 import { prepareFingerprint, selectChunksOfDocuments } from './re-embedding-store.ts';
+import { lockRun, RunSupersededError, requireLatestRun, SourceDeletedError } from './run-context.ts';
 import {
   incrementCounts,
-  incrementJobCounts,
   type JobContext,
-  lockRun,
   type NewChunkRow,
-  RunSupersededError,
   replaceDocuments,
-  requireLatestRun,
   selectExistingIds,
   setItemFingerprint,
   upsertJobDocuments,
 } from './store.ts';
 
 /** Maximum chunks and documents of one write. Each write creates a fragment that the index must compact later. */
-export const CHUNKS_PER_WRITE = 512;
+const CHUNKS_PER_WRITE = 512;
 export const DOCUMENTS_PER_WRITE = 128;
-
-/** A new, changed or failed document to write. */
-export interface DocumentChange {
-  row: Omit<
-    DocumentRow,
-    | 'chunkCount'
-    | 'status'
-    | 'error'
-    | 'contentHash'
-    | 'extractionHash'
-    | 'language'
-    | 'embeddingFingerprint'
-    | 'unfilterableKeys'
-  >;
-  /** Metadata keys that were not stored. */
-  leftOutKeys?: readonly string[];
-  /** The stored document; null for a new one. */
-  before: DocumentRow | null;
-  /** `unchanged`: keeps its chunks and vectors; holds `before`. */
-  outcome: { prepared: PreparedDocument } | { unchanged: DocumentRow } | { error: JobError };
-}
 
 /** The job that writes documents. */
 export interface WriteContext extends JobContext {
   /** Fingerprint of the embedding model of the new vectors. */
   fingerprint: string;
   filterKeys: FilterKeys;
-}
-
-/** The data source was deleted, and its job with it. */
-export class SourceDeletedError extends Error {
-  override readonly name = 'SourceDeletedError';
 }
 
 /** An item that was processed to its end. */
@@ -76,6 +48,15 @@ export interface FinishedItem {
   error: JobError | null;
   /** Difference between its documents and those counted when it was listed. */
   extraDocuments: number;
+}
+
+/** Share of a full write that the changes take, by chunks or by documents; those of unchanged documents are indexed again. */
+export function writeShare(changes: readonly DocumentChange[]): number {
+  const chunks = changes.reduce((sum, { outcome }) => {
+    if ('error' in outcome) return sum;
+    return sum + ('unchanged' in outcome ? outcome.unchanged.chunkCount : outcome.prepared.chunks.length);
+  }, 0);
+  return Math.max(chunks / CHUNKS_PER_WRITE, changes.length / DOCUMENTS_PER_WRITE);
 }
 
 /** The first documents that fit into one write, at least one. */

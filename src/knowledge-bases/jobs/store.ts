@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, sql as expression, gt, inArray } from 'drizzle-orm';
+import { and, asc, desc, eq, sql as expression, gt, inArray, lt } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { type PageBounds, pageOrder } from '../../db/page.ts';
 import type { JobListQuery, JobQuery } from './schema.ts';
@@ -155,3 +155,43 @@ export function selectJobDocuments(
     .orderBy(asc(jobDocuments.documentId))
     .limit(limit);
 }
+
+/** Whether the last completed sync of the source before the job has left deletions to the next one. */
+export async function hasPendingDeletions(sql: Sql, sourceId: string, jobId: string): Promise<boolean> {
+  const isEarlier = and(eq(ingestionJobs.dataSourceId, sourceId), lt(ingestionJobs.id, jobId));
+  const [last] = await sql
+    .select({ pending: ingestionJobs.documentsPendingDeletion })
+    .from(ingestionJobs)
+    .where(and(isEarlier, eq(ingestionJobs.kind, 'sync'), eq(ingestionJobs.status, 'completed')))
+    .orderBy(desc(ingestionJobs.id))
+    .limit(1);
+  return (last?.pending ?? 0) > 0;
+}
+
+/** Sets the number of deletions that a job leaves to the next one. */
+export async function setPendingDeletions(sql: Sql, jobId: string, documentsPendingDeletion: number): Promise<void> {
+  await sql.update(ingestionJobs).set({ documentsPendingDeletion }).where(eq(ingestionJobs.id, jobId));
+}
+
+/** Increments counters of a job. Finished documents reset its attempts. */
+export async function incrementJobCounts(sql: Sql, jobId: string, counts: Partial<JobCounts>): Promise<void> {
+  const sums = Object.fromEntries(
+    Object.entries(counts).map(([name, n]) => [name, expression`${ingestionJobs[name as keyof JobCounts]} + ${n}`]),
+  );
+  const isProgress = (counts.documentsProcessed ?? 0) + (counts.documentsFailed ?? 0) > 0;
+  const set = { ...sums, ...(isProgress && { attempts: 0 }) };
+  if (Object.keys(set).length > 0) await sql.update(ingestionJobs).set(set).where(eq(ingestionJobs.id, jobId));
+}
+
+/** Counters of a job. */
+export type JobCounts = Record<
+  | 'documentsProcessed'
+  | 'documentsFailed'
+  | 'chunksCreated'
+  | 'documentsScanned'
+  | 'documentsNew'
+  | 'documentsModified'
+  | 'documentsDeleted'
+  | 'documentsSkipped',
+  number
+>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DATA_SOURCE_TYPES, type DataSourceType } from '../../connectors/source-types.ts';
 import { ApiError } from '../../errors.ts';
-import { parseConfig } from './parse-config.ts';
+import { parseConfig } from './source-config.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n';
 const ACCOUNT = { type: 'service_account', client_email: 'quire@acme.iam.example', private_key: PEM };

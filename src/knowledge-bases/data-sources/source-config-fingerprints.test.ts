@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ConnectorDeps, SourceItem } from '../../connectors/connector.ts';
 import { CONNECTORS } from '../../connectors/index.ts';
 import { createSecrets } from '../../lib/secrets.ts';
-import { openSource } from './open-source.ts';
+import { openSource } from './source-config.ts';
 
 const deps = { secrets: createSecrets('the key that tests seal secrets with') };
 const { signal } = new AbortController();
