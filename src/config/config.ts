@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { type MemoryLimit, readMemoryLimit } from '../lib/memory-limit.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import type { ProxySettings } from '../lib/proxy.ts';
 import { fileVariable, readVariable } from '../lib/secret-file.ts';
 import { CONFIG_FILE } from './defaults.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
@@ -30,7 +31,7 @@ export interface Config extends Omit<SettingValues, 'memoryLimitMb'> {
   /** Memory limit of the process and the budget of its components. */
   memory: { limit: MemoryLimit; budget: MemoryBudget };
   /** Null: no proxy is configured. */
-  proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
+  proxy: ProxySettings | null;
   models: Record<string, Static<typeof ModelBinding>>;
   /** OTLP export of traces and metrics; null: off. */
   otlp: { endpoint: string; headers: Record<string, string>; serviceName: string; metricIntervalMs: number } | null;

@@ -47,7 +47,7 @@ function send({ status = 503, retryAfter, retrySeconds = 20, onAttempt, ...optio
     failed: (_replica: Replica, why: string) => void reports.push(why),
   } as unknown as Replicas;
   const timeouts = { ...DEFAULT_TIMEOUTS, retrySeconds };
-  const context = { replicas, timeouts, headers: {}, apiKey: null, contextLength: () => null };
+  const context = { replicas, timeouts, headers: {}, apiKey: null };
   const { read = (exchange, first) => exchange.text(first, 100), reviewRejection, signal = never } = options;
   const prepare = () => ({ path: '/x', method: 'GET' as const, body: null, firstByteSeconds: 10 });
   const request = { prepare, param: 'input', read, ...(reviewRejection && { reviewRejection }) };

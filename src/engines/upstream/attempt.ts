@@ -5,6 +5,7 @@ import {
   exchangeErrorToApiError,
   parseUpstreamError,
   type UpstreamError,
+  type UpstreamErrorContext,
   upstreamErrorToApiError,
 } from './error-mapping.ts';
 import { Exchange, HttpExchangeError, type HttpExchangeRequest } from './http-exchange.ts';
@@ -26,8 +27,6 @@ export interface AttemptContext {
   headers: Record<string, string>;
   apiKey: string | null;
   timeouts: UpstreamTimeouts;
-  /** Context length in tokens, for errors; null: unknown. */
-  contextLength(): number | null;
 }
 
 /** A failed attempt. `waitMs`: the `Retry-After` of the upstream; null when there is none. */
@@ -48,6 +47,8 @@ export interface UpstreamRequest<T> {
   prepare(endpoints: Endpoints): Pick<HttpExchangeRequest, 'path' | 'method' | 'body' | 'firstByteSeconds'>;
   /** Field of the caller's request to report when the upstream rejects this one. */
   param: string;
+  /** Context length in tokens, for errors. Absent: unknown. */
+  contextLength?(): number | null;
   /** Reads a response with status 2xx. The replica is healthy when it resolves. */
   read(exchange: Exchange, first: Buffer | null, replica: Replica): Promise<T>;
   /** Decides what an error response means for this request. */
@@ -105,7 +106,12 @@ async function sendOnce<T>(
       return { result };
     }
     const upstreamError = parseUpstreamError(status, await exchange.text(first, MAX_ERROR_BYTES), retryAfter);
-    const failed = rejectedAttempt(context, replica, upstreamError, { param: request.param, path });
+    const failed = rejectedAttempt(context, replica, upstreamError, {
+      param: request.param,
+      contextLength: request.contextLength?.() ?? null,
+      address: redactedUrl(replica, path),
+      apiKey: context.apiKey,
+    });
     return request.reviewRejection?.(upstreamError, failed) ?? failed;
   } catch (error) {
     signal.throwIfAborted();
@@ -119,21 +125,16 @@ async function sendOnce<T>(
 }
 
 function rejectedAttempt(
-  context: AttemptContext,
+  { replicas }: AttemptContext,
   replica: Replica,
   upstreamError: UpstreamError,
-  { param, path }: { param: string; path: string },
+  errorContext: UpstreamErrorContext,
 ): RejectedAttempt {
   const { status, retryAfterSeconds } = upstreamError;
   const isPassing = TRANSIENT_STATUSES.has(status);
   // 429 is not a fault of the replica; a 502 of a proxy in front of it is.
-  if (isPassing && status !== 429) context.replicas.failed(replica, `status ${status}`);
-  const error = upstreamErrorToApiError(upstreamError, {
-    param,
-    contextLength: context.contextLength(),
-    address: redactedUrl(replica, path),
-    apiKey: context.apiKey,
-  });
+  if (isPassing && status !== 429) replicas.failed(replica, `status ${status}`);
+  const error = upstreamErrorToApiError(upstreamError, errorContext);
   return { error, isPassing, waitMs: retryAfterSeconds === null ? null : retryAfterSeconds * 1000 };
 }
 

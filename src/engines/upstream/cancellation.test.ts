@@ -173,3 +173,23 @@ describe('connections', () => {
     await server.left(1);
   });
 });
+
+describe('an engine', () => {
+  it('is ready from its first response to its close, which ends calls with 503 and sends nothing again', async (t) => {
+    const { came, handle } = noticed(silent);
+    const { engine, posts } = await scripted(t, handle);
+    assert.equal(engine.backend().ready, false);
+    await engine.check(never);
+    assert.equal(engine.backend().ready, true);
+    const call = assert.rejects(collectGeneration(engine, chatRequest('Hello')), {
+      status: 503,
+      message: /shutting down/,
+    });
+    await came;
+    await engine.close();
+    await call;
+    assert.equal(posts().length, 1);
+    assert.equal(engine.backend().ready, false);
+    await assert.rejects(collectGeneration(engine, chatRequest('Hello')), /shutting down/);
+  });
+});

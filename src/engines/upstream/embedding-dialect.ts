@@ -1,10 +1,10 @@
 import { ApiError } from '../../errors.ts';
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
 import { readEmbeddings } from './embedding-response.ts';
-import type { JsonClient } from './json-client.ts';
 import { DialectMismatchError, type JsonRequest } from './json-request.ts';
 import { TOKENIZE_DIALECTS, type TokenizeDialect } from './tokenize-dialects.ts';
 import { isRecord } from './upstream-chunk.ts';
+import type { UpstreamClient } from './upstream-client.ts';
 
 /** Embedded once to detect the dialect of a server: no model tokenizes it to nothing. */
 const PROBE_INPUT = 'library';
@@ -58,7 +58,7 @@ export function buildEmbeddingRequest(
  * server does not respond.
  */
 export async function detectEmbeddingDialect(
-  server: JsonClient,
+  server: UpstreamClient,
   window: number | null,
   signal: AbortSignal,
 ): Promise<EmbeddingDialect> {
@@ -71,7 +71,7 @@ export async function detectEmbeddingDialect(
   };
 }
 
-async function detectEncoding(server: JsonClient, signal: AbortSignal): Promise<EmbeddingEncoding> {
+async function detectEncoding(server: UpstreamClient, signal: AbortSignal): Promise<EmbeddingEncoding> {
   const floatsOf = async (form: EmbeddingEncoding) => {
     const jsonRequest = buildEmbeddingRequest(server.model, [PROBE_INPUT], form);
     const { vectors } = await server.sendJsonRequest(jsonRequest, (response) => readEmbeddings(response, 1), signal);
@@ -101,7 +101,7 @@ function nullIfRejected(error: unknown): null {
 }
 
 async function detectTokenizeDialect(
-  server: JsonClient,
+  server: UpstreamClient,
   signal: AbortSignal,
 ): Promise<{ dialect: TokenizeDialect; window: number | null } | null> {
   for (const dialect of TOKENIZE_DIALECTS) {
@@ -125,7 +125,7 @@ async function detectTokenizeDialect(
 }
 
 /** Reads the window from the description of Text Embeddings Inference. */
-async function fetchTeiWindow(server: JsonClient, signal: AbortSignal): Promise<number | null> {
+async function fetchTeiWindow(server: UpstreamClient, signal: AbortSignal): Promise<number | null> {
   const jsonRequest = { endpoint: 'info', body: null, param: 'input', maxResponseBytes: MAX_INFO_BYTES } as const;
   const read = (info: unknown) => {
     const reported = isRecord(info) ? info['max_input_length'] : null;

@@ -1,4 +1,5 @@
 import { isRecord } from './upstream-chunk.ts';
+import { readInputTokens } from './upstream-usage.ts';
 
 /** Vectors of a server. */
 export interface RawEmbeddings {
@@ -23,7 +24,7 @@ export function readEmbeddings(response: unknown, count: number): RawEmbeddings 
     if (!isPlace || vectors[index] !== undefined) throw new Error('the indexes do not match the texts');
     vectors[index] = readVector((entry as Record<string, unknown>)['embedding']);
   }
-  return { vectors, tokens: readTokenCount(response['usage']) };
+  return { vectors, tokens: readInputTokens(response['usage']) };
 }
 
 function readVector(embedding: unknown): Float32Array {
@@ -42,11 +43,6 @@ function decodeBase64(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length % 4 !== 0) throw new Error('the base64 of a vector is truncated');
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
-}
-
-function readTokenCount(usage: unknown): number | null {
-  const reported = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
-  return typeof reported === 'number' && Number.isFinite(reported) && reported > 0 ? Math.floor(reported) : null;
 }
 
 /** Returns the normalized mean of normalized vectors, weighted by their tokens. Throws an Error for zero vectors. */

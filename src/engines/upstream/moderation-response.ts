@@ -6,7 +6,7 @@ import {
   mapCategories,
 } from '../moderation-engine.ts';
 import { isRecord } from './upstream-chunk.ts';
-import { approximateTokens } from './upstream-usage.ts';
+import { approximateTokens, readInputTokens } from './upstream-usage.ts';
 
 /**
  * Parses an OpenAI-style response. The score of a category is the maximum of its own and its subcategories
@@ -17,7 +17,10 @@ export function parseModeration(response: unknown, texts: readonly string[]): Mo
   const results = isRecord(response) ? response['results'] : null;
   if (!isRecord(response) || !Array.isArray(results)) throw new Error('the response has no list of results');
   if (results.length !== texts.length) throw new Error(`${results.length} results for ${texts.length} texts`);
-  return { scores: results.map(readScores), tokens: readTokenCount(response['usage']) ?? estimateTotalTokens(texts) };
+  return {
+    scores: results.map(readScores),
+    tokens: readInputTokens(response['usage'], 0) ?? estimateTotalTokens(texts),
+  };
 }
 
 function readScores(result: unknown): ModerationScores {
@@ -34,11 +37,6 @@ function readScores(result: unknown): ModerationScores {
   }
   if (!isKnown) throw new Error('a result has none of the categories');
   return scores;
-}
-
-function readTokenCount(usage: unknown): number | null {
-  const reported = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
-  return typeof reported === 'number' && reported >= 0 ? Math.floor(reported) : null;
 }
 
 function estimateTotalTokens(texts: readonly string[]): number {

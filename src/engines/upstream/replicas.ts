@@ -1,8 +1,10 @@
-import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import { createProxyAgent, type ProxySettings } from '../../lib/proxy.ts';
 import type { ServerState } from '../engine.ts';
 import { type Endpoints, parseEndpoints } from './base-url.ts';
+import { rejectOnAbort } from './detect-once.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
 /** Maximum connections per base URL, one request each. Hosts have 64 thousand ports. */
@@ -11,13 +13,6 @@ const MAX_CONNECTIONS = 1024;
 /** Milliseconds that a failed replica is ejected before it is probed: initially, and at most (exponential backoff). */
 const MIN_EJECTION_MS = 1000;
 const MAX_EJECTION_MS = 30_000;
-
-/** Proxies from the environment; null: none. `noProxy` is a list as in `NO_PROXY`. */
-export interface ProxySettings {
-  httpProxy: string | null;
-  httpsProxy: string | null;
-  noProxy: string | null;
-}
 
 /** One base URL. */
 export interface Replica {
@@ -86,6 +81,7 @@ export class Replicas {
   /** Checks that have not settled. */
   readonly #checks = new Map<Replica, Promise<void>>();
   #turn = 0;
+  #hasResponded = false;
 
   constructor(options: ReplicasOptions) {
     if (options.baseUrls.length === 0) throw new TypeError("A model's server needs at least one base URL");
@@ -95,6 +91,11 @@ export class Replicas {
       const dispatcher = createDispatcher(endpoints.origin, options);
       return { endpoints, dispatcher, inFlight: 0, failures: 0, ejectedAt: null, lastError: null };
     });
+  }
+
+  /** Whether any replica has responded, and one is healthy. */
+  get isReady(): boolean {
+    return this.#hasResponded && this.all.some(({ ejectedAt }) => ejectedAt === null);
   }
 
   /** Returns the replica for the next request; see `leastLoaded`. */
@@ -107,6 +108,7 @@ export class Replicas {
 
   /** The replica responded: it is healthy. */
   succeeded(replica: Replica): void {
+    this.#hasResponded = true;
     replica.failures = 0;
     if (replica.ejectedAt === null) return;
     replica.ejectedAt = null;
@@ -150,15 +152,10 @@ export class Replicas {
   async check(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const checks = this.all.map((replica) => this.#checkReplica(replica));
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
     try {
-      await Promise.race([Promise.any(checks), aborted]);
+      await rejectOnAbort(Promise.any(checks), signal);
     } catch (error) {
       throw error instanceof AggregateError ? error.errors[0] : error;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   }
 
@@ -208,13 +205,5 @@ function createDispatcher(origin: string, { proxy, timeouts, maxConnections }: R
     allowH2: false,
     pipelining: 1,
   };
-  if (proxy === null) return new Pool(origin, options);
-  // Absent values would be read from the environment, and a lone HTTP proxy would be used for HTTPS too.
-  const isHttps = origin.startsWith('https:');
-  return new EnvHttpProxyAgent({
-    ...options,
-    httpProxy: isHttps ? '' : (proxy.httpProxy ?? ''),
-    httpsProxy: isHttps ? (proxy.httpsProxy ?? '') : '',
-    noProxy: proxy.noProxy ?? '',
-  });
+  return proxy === null ? new Pool(origin, options) : createProxyAgent(proxy, new URL(origin).protocol, options);
 }

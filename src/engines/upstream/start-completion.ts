@@ -9,6 +9,8 @@ import { type BodyFacts, requestBody } from './request-body.ts';
 /** Context of a completion. */
 export interface CompletionContext extends AttemptContext {
   facts(): BodyFacts;
+  /** Context length in tokens, for errors; null: unknown. */
+  contextLength(): number | null;
 }
 
 /** A response with status 2xx and its first bytes; null when it is empty. */
@@ -41,6 +43,7 @@ export function openCompletion(
       firstByteSeconds,
     }),
     param: paramOf(request),
+    contextLength: context.contextLength,
     read: async (exchange, first, replica) => ({ exchange, replica, first }),
     reviewRejection: (upstreamError, failed) => {
       const changed = withRoom(request, upstreamError) ?? withoutRejectedHint(request, upstreamError);

@@ -3,6 +3,7 @@ import type { EmbeddingEngine, EmbeddingRequest, Embeddings } from '../embedding
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
 import { findPrefixes, type Prefixes, prefixFor } from '../embedding-prefixes.ts';
 import type { ServerState } from '../engine.ts';
+import { DetectOnce } from './detect-once.ts';
 import {
   buildEmbeddingRequest,
   detectEmbeddingDialect,
@@ -10,11 +11,11 @@ import {
   UnsuitableModelError,
 } from './embedding-dialect.ts';
 import { type RawEmbeddings, readEmbeddings, weightedMean } from './embedding-response.ts';
-import { JsonClient, type JsonClientOptions } from './json-client.ts';
 import { DialectMismatchError } from './json-request.ts';
 import { mapConcurrent } from './map-concurrent.ts';
 import { splitIntoWindows, type TextWindow } from './text-windows.ts';
 import type { TokenizeDialect } from './tokenize-dialects.ts';
+import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 
 /** Texts per request: the default limit of Text Embeddings Inference. */
 const MAX_TEXTS = 32;
@@ -26,7 +27,7 @@ const ESTIMATE_MARGIN = 0.75;
 const OPERATOR_SECONDS = 60;
 
 /** Options of an upstream embedding engine. */
-export interface UpstreamEmbeddingOptions extends JsonClientOptions {
+export interface UpstreamEmbeddingOptions extends UpstreamClientOptions {
   /** Tokens per window; null: as the server reports. */
   contextLength: number | null;
   /** Estimates the tokens of a text for servers without a tokenizer; at least 1. */
@@ -57,16 +58,20 @@ interface BatchContext {
 
 class UpstreamEmbedding implements EmbeddingEngine {
   readonly #options: UpstreamEmbeddingOptions;
-  readonly #server: JsonClient;
+  readonly #server: UpstreamClient;
   readonly #prefixes: Prefixes;
-  #dialect: Promise<EmbeddingDialect> | null = null;
+  readonly #dialect: DetectOnce<EmbeddingDialect>;
   /** Largest batch that the server is known to take. */
   #maxTexts = MAX_TEXTS;
 
   constructor(options: UpstreamEmbeddingOptions) {
     this.#options = options;
-    this.#server = new JsonClient(options);
+    this.#server = new UpstreamClient(options);
     this.#prefixes = findPrefixes(options.model);
+    // The detection serves all callers: none of them cancels it.
+    this.#dialect = new DetectOnce(() =>
+      detectEmbeddingDialect(this.#server, options.contextLength, new AbortController().signal),
+    );
   }
 
   backend() {
@@ -104,15 +109,15 @@ class UpstreamEmbedding implements EmbeddingEngine {
     );
   }
 
-  /** Rejects with `UnsuitableModelError` when the model is unusable here. */
   /** As `GenerationEngine.servers`. */
   servers(): ServerState[] {
     return this.#server.servers();
   }
 
+  /** Rejects with `UnsuitableModelError` when the model is unusable here. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#server.check(signal);
-    await this.#detectDialect(signal);
+    await this.#dialect.get(signal);
   }
 
   close(): Promise<void> {
@@ -121,7 +126,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
 
   async #requireDialect(signal: AbortSignal): Promise<EmbeddingDialect> {
     try {
-      return await this.#detectDialect(signal);
+      return await this.#dialect.get(signal);
     } catch (error) {
       if (!(error instanceof UnsuitableModelError)) throw error;
       throw engineUnavailable(
@@ -129,25 +134,6 @@ class UpstreamEmbedding implements EmbeddingEngine {
         OPERATOR_SECONDS,
         error,
       );
-    }
-  }
-
-  /** Detects the dialect once for all waiting calls; none of them cancels it. A failure is not cached. */
-  async #detectDialect(signal: AbortSignal): Promise<EmbeddingDialect> {
-    if (this.#dialect === null) {
-      const detection = detectEmbeddingDialect(this.#server, this.#options.contextLength, new AbortController().signal);
-      this.#dialect = detection;
-      detection.catch(() => {
-        this.#dialect = null;
-      });
-    }
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await Promise.race([this.#dialect, aborted]);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   }
 
@@ -213,8 +199,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
       );
     } catch (error) {
       if (!(error instanceof DialectMismatchError)) throw error;
-      // Another kind of server may have taken the address: the next call detects its dialect.
-      this.#dialect = null;
+      this.#dialect.forget();
       throw error.upstreamError;
     }
   }

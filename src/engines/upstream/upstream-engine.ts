@@ -1,5 +1,3 @@
-import { type ApiError, engineUnavailable } from '../../errors.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type {
   Backend,
   CacheUsage,
@@ -12,46 +10,25 @@ import type {
   ServerState,
   TemplateInput,
 } from '../engine.ts';
-import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
+import type { AdmissionTicket } from '../fair-admission.ts';
 import { TemplateTokens } from '../template-tokens.ts';
 import { CompletionStream } from './completion-stream.ts';
 import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
-import { DialectMismatchError, type JsonRequest, sendJsonRequest } from './json-request.ts';
-import { probe } from './probe.ts';
-import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
+import { DialectMismatchError, type JsonRequest } from './json-request.ts';
 import { serializeMessage } from './request-body.ts';
 import { findSchemaViolation } from './schema-validator.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
-import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 import { isRecord } from './upstream-chunk.ts';
+import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 import { completeTexts, passesSchemaProbe, SCHEMA_PROBE, schemaNotEnforced } from './validate-completion.ts';
-
-/** Maximum requests per base URL; each holds its prompt or texts in memory. */
-export const MAX_REQUESTS_PER_REPLICA = 4096;
-/** `Retry-After` of rejected requests. */
-const BUSY_RETRY_SECONDS = 1;
 
 /** Requests for a completion that matches its JSON schema. */
 const SCHEMA_ATTEMPTS = 2;
 
 /** Options of an upstream engine. */
-export interface UpstreamOptions {
-  /** At least one; see `parseEndpoints` for the format. All serve the same model. */
-  baseUrls: readonly string[];
-  /** The upstream's own name of the model. */
-  model: string;
-  /** Sent as `Authorization: Bearer`; null: not sent. */
-  apiKey: string | null;
+export interface UpstreamOptions extends UpstreamClientOptions {
   /** Context length in tokens that the operator sets; a smaller one that the upstream reports wins. Null: as the upstream reports. */
   contextLength: number | null;
-  /** Null: no proxy. The environment is not read. */
-  proxy: ProxySettings | null;
-  timeouts?: Partial<UpstreamTimeouts>;
-  /** Maximum connections per base URL; further requests wait. 1024 by default. */
-  maxConnections?: number;
-  /** Maximum requests per base URL, waiting ones included. 4096 by default. */
-  maxRequests?: number;
-  logger: Logger;
 }
 
 /**
@@ -83,53 +60,37 @@ function isPlain({ type }: OutputFormat, parameters: GenerationRequest['upstream
 }
 
 class UpstreamEngine implements GenerationEngine {
-  readonly #options: UpstreamOptions;
-  readonly #timeouts: UpstreamTimeouts;
-  readonly #headers: Record<string, string>;
-  readonly #replicas: Replicas;
-  readonly #running = new Set<AbortController>();
-  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
+  readonly #client: UpstreamClient;
   readonly #context: CompletionContext;
-  #closed: ApiError | null = null;
-  /** Whether any server has responded. Before that, the backend is not ready. */
-  #answered = false;
-  #contextLength: number | null = null;
-  #isVllm = false;
+  readonly #contextLength: number | null;
+  readonly #running = new Set<AbortController>();
   readonly #template = new TemplateTokens();
 
   constructor(options: UpstreamOptions) {
-    this.#options = options;
-    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-    this.#headers = { 'content-type': 'application/json', 'user-agent': 'quire' };
-    if (options.apiKey !== null) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
-    this.#replicas = new Replicas({
-      baseUrls: options.baseUrls,
-      proxy: options.proxy,
-      timeouts: this.#timeouts,
-      logger: options.logger,
-      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
-      probe: (replica, signal) => this.#probe(replica, signal),
-    });
+    this.#client = new UpstreamClient(options);
+    this.#contextLength = options.contextLength;
     this.#context = {
-      replicas: this.#replicas,
-      headers: this.#headers,
-      apiKey: options.apiKey,
-      timeouts: this.#timeouts,
+      ...this.#client.context,
       facts: () => ({ model: options.model, isVllm: this.#isVllm }),
       contextLength: () => this.contextLength(),
     };
-    for (const replica of this.#replicas.all) void this.#replicas.probe(replica);
+    this.#client.closing.addEventListener('abort', ({ target }) => {
+      for (const controller of this.#running) controller.abort((target as AbortSignal).reason);
+    });
+  }
+
+  get #isVllm(): boolean {
+    return this.#client.info.ownedBy === 'vllm';
   }
 
   backend(): Backend {
-    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ ejectedAt }) => ejectedAt === null);
-    return { engine: 'upstream', model: this.#options.model, parameters: null, ready };
+    return this.#client.backend();
   }
 
   contextLength(): number | null {
-    const { contextLength } = this.#options;
-    if (contextLength === null || this.#contextLength === null) return contextLength ?? this.#contextLength;
-    return Math.min(contextLength, this.#contextLength);
+    const reported = this.#client.info.contextLength;
+    if (this.#contextLength === null || reported === null) return this.#contextLength ?? reported;
+    return Math.min(this.#contextLength, reported);
   }
 
   features(): GenerationFeatures {
@@ -151,12 +112,13 @@ class UpstreamEngine implements GenerationEngine {
   }
 
   async countTokens(prompt: ChatPrompt, _scope: string, signal: AbortSignal): Promise<number | null> {
-    if (this.#closed) throw this.#closed;
+    this.#client.requireOpen();
     // Other servers tokenize texts, and their chat templates are not known.
     if (!this.#isVllm) return null;
+    const read = (response: unknown) =>
+      isRecord(response) && typeof response['count'] === 'number' ? response['count'] : null;
     try {
-      const response = await sendJsonRequest(this.#context, tokenizeRequest(this.#options.model, prompt), signal);
-      return isRecord(response) && typeof response['count'] === 'number' ? response['count'] : null;
+      return await this.#client.sendJsonRequest(tokenizeRequest(this.#client.model, prompt), read, signal);
     } catch (error) {
       if (error instanceof DialectMismatchError) return null;
       throw error;
@@ -168,39 +130,21 @@ class UpstreamEngine implements GenerationEngine {
     return passesSchemaProbe(await Array.fromAsync(iterator));
   }
 
-  async check(signal: AbortSignal): Promise<void> {
-    if (this.#closed) throw this.#closed;
-    await this.#replicas.check(signal);
+  check(signal: AbortSignal): Promise<void> {
+    return this.#client.check(signal);
   }
 
   servers(): ServerState[] {
-    return this.#replicas.states();
+    return this.#client.servers();
   }
 
-  async close(): Promise<void> {
-    this.#closed ??= engineUnavailable('The service is shutting down.', 1);
-    for (const controller of this.#running) controller.abort(this.#closed);
-    await this.#replicas.close(this.#closed);
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   #recordTemplate({ prompt, format, upstreamParameters }: GenerationRequest, promptTokens: number | null): void {
     if (prompt.kind !== 'chat' || promptTokens === null) return;
     if (isPlain(format, upstreamParameters)) this.#template.record(prompt, promptTokens);
-  }
-
-  /** Throws 503 when the queue is full and no other organization has more requests in it. */
-  #enterQueue(scope: string, controller: AbortController): AdmissionTicket {
-    const { maxRequests = MAX_REQUESTS_PER_REPLICA } = this.#options;
-    const share = 1 / (maxRequests * this.#replicas.all.length);
-    return this.#admission.enter({ scope, share, evict: (error) => controller.abort(error) });
-  }
-
-  async #probe(replica: Replica, signal: AbortSignal): Promise<void> {
-    const { model } = this.#options;
-    const facts = await probe(replica, { model, headers: this.#headers, timeouts: this.#timeouts }, signal);
-    this.#answered = true;
-    this.#contextLength = facts.contextLength ?? this.#contextLength;
-    this.#isVllm = facts.ownedBy === 'vllm';
   }
 
   /** A complete answer is validated before it is returned. A violation is retried once: not all servers enforce schemas. */
@@ -223,7 +167,7 @@ class UpstreamEngine implements GenerationEngine {
     caller: AbortSignal,
     controller: AbortController,
   ): AsyncGenerator<GenerationEvent, void, undefined> {
-    if (this.#closed) throw this.#closed;
+    this.#client.requireOpen();
     caller.throwIfAborted();
     const onAbort = () => {
       this.#running.delete(controller);
@@ -235,10 +179,9 @@ class UpstreamEngine implements GenerationEngine {
     let ticket: AdmissionTicket | null = null;
     try {
       const { signal } = controller;
-      ticket = this.#enterQueue(request.scope, controller);
+      ticket = this.#client.enter(request.scope, (error) => controller.abort(error));
       const started = await openCompletion(this.#context, request, signal);
       ticket.markStarted();
-      this.#answered = true;
       const response = new CompletionStream(this.#context, request, started, signal);
       // One generator for all events: a nested one would cost a microtask per token.
       for (let events = await response.next(); events !== null; events = await response.next()) {

@@ -1,15 +1,17 @@
 import type { ServerState } from '../engine.ts';
 import type { Moderation, ModerationEngine } from '../moderation-engine.ts';
-import { JsonClient, type JsonClientOptions } from './json-client.ts';
 import type { JsonRequest } from './json-request.ts';
 import { parseModeration } from './moderation-response.ts';
+import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 
 /** Maximum bytes of a response: a thousand results with many category names have one or two megabytes. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** Creates a moderation engine on OpenAI-style servers (`/moderations`). Throws a TypeError for an invalid base URL. */
-export function createUpstreamModeration(options: JsonClientOptions): ModerationEngine & { servers(): ServerState[] } {
-  const server = new JsonClient(options);
+export function createUpstreamModeration(
+  options: UpstreamClientOptions,
+): ModerationEngine & { servers(): ServerState[] } {
+  const server = new UpstreamClient(options);
   return {
     backend: () => server.backend(),
     moderate: (texts: readonly string[], signal: AbortSignal, scope = ''): Promise<Moderation> => {

@@ -1,13 +1,12 @@
 import { ApiError } from '../../errors.ts';
 import type { ServerState } from '../engine.ts';
 import type { RerankEngine, RerankEngineRequest, Reranking } from '../rerank-engine.ts';
-import { JsonClient, type JsonClientOptions } from './json-client.ts';
+import { DetectOnce } from './detect-once.ts';
 import { DialectMismatchError } from './json-request.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 import { type RawReranking, RERANK_DIALECTS, type RerankDialect } from './rerank-dialects.ts';
+import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 import { approximateTokens } from './upstream-usage.ts';
-
-/** Concurrent requests per call, for servers that take few documents at once. */
-const MAX_CONCURRENT_REQUESTS = 4;
 
 /** Scored once to detect the dialect and the scale of the scores: no model prefers the second document. */
 const PROBE_INPUT: RerankEngineRequest = {
@@ -27,15 +26,15 @@ interface RerankProtocol {
  * (`/rerank`). The dialect and the scale of the scores are detected by the first call. Throws a TypeError for an
  * invalid base URL.
  */
-export function createUpstreamRerank(options: JsonClientOptions): RerankEngine {
-  return new UpstreamRerank(new JsonClient(options));
+export function createUpstreamRerank(options: UpstreamClientOptions): RerankEngine {
+  return new UpstreamRerank(new UpstreamClient(options));
 }
 
 class UpstreamRerank implements RerankEngine {
-  readonly #server: JsonClient;
-  #dialect: Promise<RerankProtocol> | null = null;
+  readonly #server: UpstreamClient;
+  readonly #protocol = new DetectOnce(() => this.#detectProtocol());
 
-  constructor(server: JsonClient) {
+  constructor(server: UpstreamClient) {
     this.#server = server;
   }
 
@@ -52,14 +51,14 @@ class UpstreamRerank implements RerankEngine {
     const scores = new Array<number>(documents.length).fill(0);
     const places = [...documents.keys()].filter((place) => /\S/.test(documents[place] ?? ''));
     if (places.length === 0) return { scores, tokens: 0 };
-    const dialect = await rejectOnAbort(this.#requireDialect(), signal);
+    const protocol = await this.#protocol.get(signal);
     const texts = places.map((place) => documents[place] ?? '');
-    const raw = await this.#requestAll(dialect.dialect, { query, documents: texts }, signal);
+    const raw = await this.#requestAll(protocol.dialect, { query, documents: texts }, signal);
     // A single score outside 0 to 1 means logits, whatever the probe returned.
-    dialect.isLogit ||= raw.scores.some(isOutsideUnitRange);
+    protocol.isLogit ||= raw.scores.some(isOutsideUnitRange);
     for (const [i, place] of places.entries()) {
       const score = raw.scores[i] ?? 0;
-      scores[place] = dialect.isLogit ? 1 / (1 + Math.exp(-score)) : score;
+      scores[place] = protocol.isLogit ? 1 / (1 + Math.exp(-score)) : score;
     }
     return { scores, tokens: raw.tokens ?? estimateTotalTokens(query, texts) };
   }
@@ -75,17 +74,6 @@ class UpstreamRerank implements RerankEngine {
 
   close(): Promise<void> {
     return this.#server.close();
-  }
-
-  /** Detects the dialect once for all waiting calls. A failure is not cached. */
-  #requireDialect(): Promise<RerankProtocol> {
-    if (this.#dialect !== null) return this.#dialect;
-    const detection = this.#detectProtocol();
-    this.#dialect = detection;
-    detection.catch(() => {
-      this.#dialect = null;
-    });
-    return detection;
   }
 
   async #detectProtocol(): Promise<RerankProtocol> {
@@ -109,28 +97,16 @@ class UpstreamRerank implements RerankEngine {
 
   async #requestAll(dialect: RerankDialect, { query, documents }: RerankEngineRequest, signal: AbortSignal) {
     const { maxDocuments } = dialect;
-    const parts: RawReranking[] = [];
-    const count = Math.ceil(documents.length / maxDocuments);
-    const worker = async (first: number) => {
-      for (let part = first; part < count; part += MAX_CONCURRENT_REQUESTS) {
-        const some = documents.slice(part * maxDocuments, (part + 1) * maxDocuments);
-        parts[part] = await this.#request(
-          dialect,
-          { query, documents: some },
-          AbortSignal.any([signal, failed.signal]),
-        );
-      }
-    };
-    const failed = new AbortController();
-    try {
-      await Promise.all(Array.from({ length: Math.min(count, MAX_CONCURRENT_REQUESTS) }, (_, first) => worker(first)));
-    } catch (error) {
-      failed.abort();
-      if (!(error instanceof DialectMismatchError)) throw error;
-      // Another kind of server may have taken the address: the next call detects its dialect.
-      this.#dialect = null;
-      throw error.upstreamError;
-    }
+    const batches: RerankEngineRequest[] = [];
+    for (let at = 0; at < documents.length; at += maxDocuments)
+      batches.push({ query, documents: documents.slice(at, at + maxDocuments) });
+    const parts = await mapConcurrent(batches, signal, (batch, some) => this.#request(dialect, batch, some)).catch(
+      (error: unknown) => {
+        if (!(error instanceof DialectMismatchError)) throw error;
+        this.#protocol.forget();
+        throw error.upstreamError;
+      },
+    );
     const isCounted = parts.every(({ tokens }) => tokens !== null);
     return {
       scores: parts.flatMap(({ scores }) => scores),
@@ -155,16 +131,4 @@ function isOutsideUnitRange(score: number): boolean {
 /** Cross-encoders read the query with every document. */
 function estimateTotalTokens(query: string, documents: readonly string[]): number {
   return documents.reduce((sum, document) => sum + approximateTokens(query.length + document.length), 0);
-}
-
-/** Resolves like the promise, or rejects with the signal's reason once it is aborted. */
-async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

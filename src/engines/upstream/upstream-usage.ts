@@ -35,6 +35,12 @@ export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage |
   };
 }
 
+/** Reported tokens of a request without a completion; null when there are none, or fewer than `least`. */
+export function readInputTokens(usage: unknown, least = 1): number | null {
+  const reported = isRecord(usage) ? count(usage['prompt_tokens'] ?? usage['total_tokens']) : null;
+  return reported !== null && reported >= least ? reported : null;
+}
+
 /** Approximates the tokens of a prompt: a quarter of its characters plus four per message and those of images, at least 1. */
 export function approximatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
   if (prompt.kind === 'text') return approximateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));

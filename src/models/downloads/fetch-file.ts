@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, request } from 'undici';
-import type { Config } from '../../config/config.ts';
+import { Agent, type Dispatcher, errors, request } from 'undici';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { createProxyAgent, type ProxySettings } from '../../lib/proxy.ts';
 
 /** Hubs redirect once or twice, renamed repositories once more. */
 const MAX_REDIRECTS = 8;
@@ -50,20 +50,12 @@ export class Dispatchers {
   readonly #plain: Dispatcher;
   readonly #secure: Dispatcher;
 
-  constructor(proxy: Config['proxy']) {
+  constructor(proxy: ProxySettings | null) {
     const connect = { connect: { timeout: CONNECT_TIMEOUT_MS }, allowH2: false };
-    // undici reads absent values from the environment, and would use a lone HTTP proxy for https too.
-    const agent = (httpProxy: string | null, httpsProxy: string | null) =>
-      proxy === null
-        ? new Agent(connect)
-        : new EnvHttpProxyAgent({
-            ...connect,
-            httpProxy: httpProxy ?? '',
-            httpsProxy: httpsProxy ?? '',
-            noProxy: proxy.noProxy ?? '',
-          });
-    this.#plain = agent(proxy?.httpProxy ?? null, null);
-    this.#secure = agent(null, proxy?.httpsProxy ?? null);
+    const create = (protocol: string) =>
+      proxy === null ? new Agent(connect) : createProxyAgent(proxy, protocol, connect);
+    this.#plain = create('http:');
+    this.#secure = create('https:');
   }
 
   /** The pool for a URL. */

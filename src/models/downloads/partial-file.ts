@@ -1,28 +1,23 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { type Static, Type } from 'typebox';
+import { readJsonFile, writeJsonFile } from '../../lib/json-file.ts';
 
 /** Read size while rehashing: half a millisecond of CPU time, so that the event loop is not blocked. */
 const READ_BYTES = 524_288;
 
 const PartialState = Type.Object({
+  /** `from` of its `ModelSource`. */
   from: Type.String(),
+  /** A strong ETag. */
   etag: Type.Union([Type.String(), Type.Null()]),
   sha256: Type.Union([Type.String(), Type.Null()]),
+  /** Length of the whole file. */
   bytes: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
 });
 
 /** Metadata of the whole file: a transfer is resumed only for the same file. */
-export interface PartialState {
-  /** `from` of its `ModelSource`. */
-  from: string;
-  /** A strong ETag. */
-  etag: string | null;
-  sha256: string | null;
-  /** Length of the whole file. */
-  bytes: number | null;
-}
+export type PartialState = Static<typeof PartialState>;
 
 /** A file that is being downloaded, with its metadata beside it. Survives the process; used by one process at a time. */
 export class PartialFile {
@@ -42,7 +37,7 @@ export class PartialFile {
 
   /** Resumes and rehashes the partial file of the same source; otherwise starts an empty one. */
   static async open(path: string, from: string, signal: AbortSignal): Promise<PartialFile> {
-    const state = await readState(statePath(path));
+    const state = await readJsonFile(statePath(path), PartialState);
     const partial = new PartialFile(path, await open(path, 'a+'));
     try {
       if (state?.from === from) await partial.#adopt(state, signal);
@@ -68,11 +63,9 @@ export class PartialFile {
   }
 
   /** Stores the metadata; survives a killed process. */
-  async describe(state: PartialState): Promise<void> {
+  describe(state: PartialState): Promise<void> {
     this.#state = state;
-    const temporary = `${statePath(this.path)}.new`;
-    await writeFile(temporary, `${JSON.stringify(state)}\n`);
-    await rename(temporary, statePath(this.path));
+    return writeJsonFile(statePath(this.path), state);
   }
 
   async append(bytes: Buffer): Promise<void> {
@@ -141,14 +134,4 @@ export async function removePartial(path: string): Promise<void> {
 
 function statePath(path: string): string {
   return `${path}.json`;
-}
-
-async function readState(path: string): Promise<PartialState | null> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Value.Check(PartialState, value) ? value : null;
-  } catch {
-    // Absent or truncated: the download starts over.
-    return null;
-  }
 }

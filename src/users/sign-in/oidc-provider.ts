@@ -1,8 +1,9 @@
 import type { Configuration, DiscoveryRequestOptions } from 'openid-client';
-import { EnvHttpProxyAgent, fetch as fetchByProxy } from 'undici';
+import { fetch as fetchByProxy } from 'undici';
 import type { Config } from '../../config/config.ts';
 import { engineUnavailable } from '../../errors.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
+import { createProxyAgent } from '../../lib/proxy.ts';
 import { OidcError } from './oidc-error.ts';
 
 /** Time limit of one request to the issuer, in seconds. */
@@ -91,12 +92,7 @@ async function discover(issuer: string, { oidcClientId, oidcClientSecret, proxy 
     execute: [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])],
   };
   if (proxy !== null) {
-    // Absent values would be read from the environment, and a lone HTTP proxy would be used for HTTPS too.
-    const dispatcher = new EnvHttpProxyAgent({
-      httpProxy: proxy.httpProxy ?? '',
-      httpsProxy: proxy.httpsProxy ?? '',
-      noProxy: proxy.noProxy ?? '',
-    });
+    const dispatcher = createProxyAgent(proxy, url.protocol);
     const fetchByProxyOf = (address: string, init: object) => fetchByProxy(address, { ...init, dispatcher });
     options[client.customFetch] = fetchByProxyOf as unknown as NonNullable<(typeof options)[typeof client.customFetch]>;
   }

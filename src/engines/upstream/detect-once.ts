@@ -1,0 +1,35 @@
+/** A fact about a server that is detected once for all calls. */
+export class DetectOnce<T> {
+  readonly #detect: () => Promise<T>;
+  #detection: Promise<T> | null = null;
+
+  constructor(detect: () => Promise<T>) {
+    this.#detect = detect;
+  }
+
+  /** Returns the fact. No call cancels the detection, and a failure is not cached. Throws its error, or the signal's reason. */
+  get(signal: AbortSignal): Promise<T> {
+    if (this.#detection === null) {
+      this.#detection = this.#detect();
+      this.#detection.catch(() => this.forget());
+    }
+    return rejectOnAbort(this.#detection, signal);
+  }
+
+  /** Another kind of server may have taken the address: the next call detects the fact again. */
+  forget(): void {
+    this.#detection = null;
+  }
+}
+
+/** Settles like the promise, or rejects with the signal's reason once it is aborted. */
+export async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
