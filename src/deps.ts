@@ -4,6 +4,7 @@ import type { Config } from './config/config.ts';
 import type { Database } from './db/db.ts';
 import type { ModerationScores } from './engines/moderation-engine.ts';
 import type { ModelLookup } from './engines/registry.ts';
+import type { ProcessLease } from './leases/process-lease.ts';
 import type { Caller } from './lib/caller.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Reservation, Reserve } from './lib/reservation.ts';
@@ -18,6 +19,8 @@ export interface Deps {
   config: Config;
   logger: Logger;
   db: Database;
+  /** The right of this process to the credits, jobs and claims that it holds. */
+  lease: ProcessLease;
   /** Encrypts stored credentials. */
   secrets: Secrets;
   /** Contents of files. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { eq } from 'drizzle-orm';
 import { addKey } from '../src/accounts/add-key.ts';
 import { insertOrganization } from '../src/accounts/store.ts';
 import { CreditReservations } from '../src/billing/credit-reservations.ts';
@@ -6,6 +7,8 @@ import { setBalance } from '../src/billing/credits.ts';
 import { Ledger } from '../src/billing/ledger.ts';
 import type { Database } from '../src/db/db.ts';
 import { ApiError } from '../src/errors.ts';
+import { ProcessLease } from '../src/leases/process-lease.ts';
+import { processes } from '../src/leases/tables.ts';
 import { type Call, type KeyBudget, serviceCaller } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
@@ -22,12 +25,16 @@ export const exactly = (micros: number): CostBounds => ({ minMicros: micros, max
 
 /** A process of the service, as far as it concerns credits. */
 export class TestProcess {
+  readonly #db: Database;
+  readonly lease: ProcessLease;
   readonly credits: CreditReservations;
   readonly ledger: Ledger;
   readonly running: { call: Call; reservation: Reservation }[] = [];
 
   constructor(db: Database, now: () => number = Date.now) {
-    this.credits = new CreditReservations({ db, logger, now });
+    this.#db = db;
+    this.lease = new ProcessLease({ db, logger });
+    this.credits = new CreditReservations({ db, lease: this.lease, logger, now });
     this.ledger = new Ledger(db, logger);
   }
 
@@ -42,6 +49,20 @@ export class TestProcess {
       if (error instanceof ApiError && error.code === 'insufficient_credits') return null;
       throw error;
     }
+  }
+
+  /** Ends the process. */
+  async stop(): Promise<void> {
+    await this.credits.stop();
+    await this.lease.stop();
+  }
+
+  /** Makes the other processes believe that this one has ended. */
+  async expire(): Promise<void> {
+    await this.#db.sql
+      .update(processes)
+      .set({ renewedAt: new Date(0) })
+      .where(eq(processes.id, this.lease.id));
   }
 
   /** Ends a call that is running at a cost. */

@@ -21,6 +21,7 @@ import { ModelRegistry, type ServedModel } from '../src/engines/registry.ts';
 import { PolicyScreen } from '../src/guardrails/policy-screen.ts';
 import type { App } from '../src/http/app.ts';
 import { policyScorer } from '../src/inference/score-texts.ts';
+import { ProcessLease } from '../src/leases/process-lease.ts';
 import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
@@ -35,7 +36,7 @@ import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } fro
 import { registerCacheMetrics } from '../src/prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../src/prompt-cache/prompt-cache-statistics.ts';
 import type { JobKind } from '../src/queue/define-job.ts';
-import { JobQueue } from '../src/queue/job-queue.ts';
+import { JobQueue, type JobQueueDeps } from '../src/queue/job-queue.ts';
 import { ChunkIndex } from '../src/search/chunk-index.ts';
 import { openTestDatabase } from './database.ts';
 import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
@@ -125,25 +126,24 @@ const consoleDeps = (authenticator: Authenticator, { consoleFolder }: TestApiOpt
 
 /** Starts the API; the caller closes it. */
 export async function startApi(options: TestApiOptions = {}): Promise<{ api: TestApi; close(): Promise<void> }> {
-  const db = await openTestDatabase();
+  const { db, logger, lease, billing } = await startBilling();
   const blobFolder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
   const blobs = await openFolderStore(blobFolder);
   const indexFolder = mkdtempSync(join(tmpdir(), 'quire-index-'));
   const chunks = await ChunkIndex.open(indexFolder);
-  const logger = createLogger('silent');
   // Opening a queue takes a second, and most tests enqueue nothing.
-  const jobs = options.jobs === undefined ? (undefined as never) : await openQueue(db, options.jobs);
+  const jobs = options.jobs === undefined ? (undefined as never) : await openQueue({ db, lease, logger }, options.jobs);
   const engine = scriptedEngine();
-  const billing = await openBilling({ db, logger, now: Date.now });
   const authenticator = new Authenticator(db);
   const models = new ModelRegistry(options.models?.(engine) ?? bindCatalogue(engine));
   const metrics = new Registry();
-  const promptCache = await PromptCacheStatistics.start({ db, models, logger, now: Date.now });
+  const promptCache = await PromptCacheStatistics.start({ db, lease, models, logger, now: Date.now });
   const scoreTexts = options.scoreTexts ?? policyScorer(models);
   const deps: Deps = {
     config: { ...loadConfig({}), ...options.config },
     logger,
     db,
+    lease,
     secrets: createSecrets('the key that tests seal secrets with'),
     blobs,
     chunks,
@@ -174,6 +174,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     await jobs?.stop();
     await billing.close();
     await promptCache.stop();
+    await lease.stop();
     await db.close();
     await chunks.close();
     for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });
@@ -205,8 +206,16 @@ function createLimiter(deps: Deps, store: LimitStore, { limitClock, rateLimits }
   });
 }
 
-async function openQueue(db: Database, kinds: readonly JobKind<object>[]): Promise<JobQueue> {
-  const queue = await JobQueue.open(db, createLogger('silent'));
+/** Opens a database, and starts a process on it as far as it concerns credits. */
+async function startBilling() {
+  const db = await openTestDatabase();
+  const logger = createLogger('silent');
+  const lease = await new ProcessLease({ db, logger }).start();
+  return { db, logger, lease, billing: openBilling({ db, lease, logger, now: Date.now }) };
+}
+
+async function openQueue(deps: JobQueueDeps, kinds: readonly JobKind<object>[]): Promise<JobQueue> {
+  const queue = await JobQueue.open(deps);
   await queue.define(kinds);
   return queue;
 }

@@ -11,6 +11,7 @@ import { chooseServer, readUserContext } from '../src/db/embedded/server-user.ts
 import { DATABASE_NAME, DATABASE_USER, SOCKET_PORT, serverArguments } from '../src/db/embedded/settings.ts';
 import { openSocketFolder } from '../src/db/embedded/socket-folder.ts';
 import { openPostgres } from '../src/db/postgres.ts';
+import { ProcessLease } from '../src/leases/process-lease.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { JobQueue } from '../src/queue/job-queue.ts';
 import { databaseUrl, SERVER_URL_VARIABLE, TEMPLATE_DATABASE } from './database.ts';
@@ -89,7 +90,8 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   await admin.query(`create database ${TEMPLATE_DATABASE}`);
   const db = await openPostgres(databaseUrl(serverUrl, TEMPLATE_DATABASE), createLogger('silent'));
   await db.migrate();
-  const jobs = await JobQueue.open(db, createLogger('silent'));
+  const logger = createLogger('silent');
+  const jobs = await JobQueue.open({ db, lease: new ProcessLease({ db, logger }), logger });
   await jobs.stop();
   await db.close();
   // A copy needs the template without connections, and a flushed one copies faster.

@@ -6,15 +6,15 @@ import { Ledger } from './ledger.ts';
 export interface Billing extends Pick<Deps, 'reserve' | 'recordUsage'> {
   /** Reads the limits of a key, or of the keys of an organization, again. */
   evictLimits(id: string): void;
-  /** Resolves when all usage is durable, and gives back what is left of the reserved credits. */
+  /** Resolves when all usage is durable. */
   close(): Promise<void>;
 }
 
 /** Starts billing in this process. */
-export async function openBilling(deps: Pick<Deps, 'db' | 'logger' | 'now'>): Promise<Billing> {
+export function openBilling(deps: Pick<Deps, 'db' | 'lease' | 'logger' | 'now'>): Billing {
   const reservations = new CreditReservations(deps);
   const ledger = new Ledger(deps.db, deps.logger);
-  await reservations.start();
+  reservations.start();
   return {
     reserve: (call, bounds) => reservations.reserve(call, bounds),
     recordUsage: (record, reservation) => ledger.record(record, reservation),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { eq } from 'drizzle-orm';
 import { BY, exactly, limitedCall, TestProcess, usageRecord } from '../../test/credit-process.ts';
 import { openTestDatabase } from '../../test/database.ts';
 import { until } from '../../test/deadline.ts';
@@ -10,7 +9,7 @@ import { type Call, type KeyBudget, serviceCaller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { adjustBalance, readBalance, readKeySpend, setBalance, sumCredits, sumLeases } from './credits.ts';
 import { extendLease } from './lease-store.ts';
-import { creditLeases, usageRecords } from './tables.ts';
+import { usageRecords } from './tables.ts';
 
 /** A deterministic generator of numbers in [0, 1) (mulberry32). */
 function randomFrom(seed: number): () => number {
@@ -82,7 +81,7 @@ describe('CreditReservations', () => {
     const call = await newCall(null);
     // The clock stands still, so that no cached limit expires.
     const testProcess = new TestProcess(db, () => 0);
-    await testProcess.credits.start();
+    testProcess.credits.start();
     t.after(() => testProcess.credits.stop());
     // The first connection evicts all limits; afterwards, only a notification does.
     await new Promise<void>((onGap) => db.listen('quire_api_keys', { onNotification: () => {}, onGap }));
@@ -157,11 +156,26 @@ describe('CreditReservations', () => {
     await idle.reserve(call, exactly(500));
     await idle.settle(0, 0);
     assert.equal(await other.reserve(call, exactly(900)), null);
-    for (let renewal = 0; renewal < 3; renewal += 1) await idle.credits.renew();
+    for (let second = 0; second < 3; second += 1) await idle.credits.giveBack();
     assert.equal(await other.reserve(call, exactly(900)), null);
-    const expiresAt = new Date(Date.now() - 1_000);
-    await db.sql.update(creditLeases).set({ expiresAt }).where(eq(creditLeases.processId, crashed.credits.processId));
+    await crashed.expire();
     assert.equal((await other.reserve(call, exactly(1_000)))?.grantedMicros, 1_000);
+  });
+
+  it('leases again what running calls have reserved, and no more, when others have taken over its credits', async (t) => {
+    const call = await newCall(1_000);
+    const [paused, other] = [new TestProcess(db), new TestProcess(db)];
+    t.after(() => Promise.all([paused.stop(), other.stop()]));
+    for (const micros of [100, 300]) await paused.reserve(call, exactly(micros));
+    await paused.settle(1, 0);
+    await paused.expire();
+    assert.equal((await other.reserve(call, exactly(950)))?.grantedMicros, 950);
+    await paused.lease.beat();
+    assert.equal(await paused.reserve(call, exactly(1)), null);
+    assert.equal((await readBalance(db.sql, call.caller.organizationId))?.reservedMicros, 1_000);
+    await other.settle(0, 950);
+    await paused.settle(0, 100);
+    assert.equal(await balanceOf(call), 0, 'the balance covers 50 of the 100');
   });
 
   it('503, not 402, when the database takes longer than a lease lasts', async (t) => {
@@ -190,7 +204,7 @@ describe('CreditReservations', () => {
     await testProcess.reserve(call, exactly(10));
     await testProcess.reserve(call, exactly(50));
     for (const _ of [1, 2]) await testProcess.settle(0, 0);
-    for (let renewal = 0; renewal < 3; renewal += 1) await testProcess.credits.renew();
+    for (let second = 0; second < 3; second += 1) await testProcess.credits.giveBack();
     assert.equal(await sumLeases(db.sql, `${call.caller.keyId}/total`), 0);
   });
 
@@ -258,18 +272,14 @@ describe('CreditReservations', () => {
           const minMicros = upTo(40);
           pending.push(testProcess.reserve(call, { minMicros, maxMicros: minMicros + 1 + upTo(60) }));
         } else if (action < 0.85) settle(testProcess, random());
-        else if (action < 0.92) pending.push(testProcess.credits.renew());
+        else if (action < 0.92) pending.push(testProcess.credits.giveBack());
         else if (action < 0.97) {
           if ((await balanceOf(call)) !== null) await adjustBalance(db.sql, call.caller.organizationId, upTo(50), BY);
         } else {
           // A crash: the reservations are never settled, and the lease expires.
           await Promise.all(pending.splice(0));
           await testProcess.ledger.flush();
-          const { processId } = testProcess.credits;
-          await db.sql
-            .update(creditLeases)
-            .set({ expiresAt: new Date(0) })
-            .where(eq(creditLeases.processId, processId));
+          await testProcess.expire();
           processes[index] = new TestProcess(db);
         }
         if (step % 5 === 0) await Promise.all(pending.splice(0));

@@ -1,72 +1,67 @@
 import type { Database } from '../db/db.ts';
 import { databaseUnavailable, insufficientCredits } from '../errors.ts';
+import type { ProcessLease } from '../leases/process-lease.ts';
 import type { Call, KeyBudget } from '../lib/caller.ts';
-import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { CostBounds, Reservation } from '../lib/reservation.ts';
 import { CreditShare } from './credit-share.ts';
 import { budgetPeriod } from './credits.ts';
-import {
-  announceProcess,
-  type CreditAccount,
-  deleteEndedProcesses,
-  deleteLeases,
-  deleteRevokedLease,
-  extendLease,
-  renewLeases,
-} from './lease-store.ts';
+import { type CreditAccount, deleteRevokedLease, extendLease, lowerLeases } from './lease-store.ts';
 import { type SpendingLimits, SpendingLimitsCache } from './spending-limits.ts';
 
-/** Interval of renewals: unused credits return to the other processes after at most twice this time. */
-const RENEWAL_MS = 1_000;
-/** Leases of one renewal statement. */
-const MAX_RENEWED = 1_000;
+/** Unused credits return to the other processes after at most twice this time. */
+const GIVE_BACK_MS = 1_000;
 /** Response header of calls of a key beyond the soft limit of its budget. */
 const WARNING_HEADER = 'x-budget-warning';
+
+/** Dependencies of `CreditReservations`. */
+export interface CreditDeps {
+  db: Database;
+  lease: ProcessLease;
+  logger: Logger;
+  /** Returns Unix milliseconds. */
+  now(): number;
+}
 
 /**
  * Reserves credits before calls, correct across processes. Each process leases a share of a balance or budget and reserves from it in memory;
  * the database is asked only when the share is used up. The ledger deducts costs from account and lease in the statement of the usage records.
  */
 export class CreditReservations {
-  readonly processId = newId('process');
   readonly #db: Database;
+  readonly #lease: ProcessLease;
   readonly #logger: Logger;
   readonly #now: () => number;
   readonly #limits: SpendingLimitsCache;
   readonly #shares = new Map<string, CreditShare>();
-  #renewing: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | null = null;
+  #givingBack: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
   #unfollow: () => void = () => {};
 
-  /** `now` returns milliseconds since 1970. */
-  constructor({ db, logger, now }: { db: Database; logger: Logger; now: () => number }) {
+  constructor({ db, lease, logger, now }: CreditDeps) {
     this.#db = db;
+    this.#lease = lease;
     this.#logger = logger;
     this.#now = now;
     this.#limits = new SpendingLimitsCache(db, now);
+    lease.onRegained(() => this.#leaseAgain());
   }
 
-  /** Starts renewals. Ends the leases of a predecessor that crashed, where no other process can use the database. */
-  async start(): Promise<void> {
-    if (this.#db.isExclusive) await deleteLeases(this.#db.sql, null);
-    else await deleteEndedProcesses(this.#db.sql);
+  /** Follows changes of limits, and gives unused credits back, until `stop`. */
+  start(): void {
     this.#unfollow = this.#db.listen('quire_api_keys', {
       onNotification: (id) => this.evictLimits(id),
       onGap: () => this.#limits.evict(),
     });
-    await this.renew();
-    this.#timer = setInterval(() => void this.renew(), RENEWAL_MS).unref();
+    this.#timer = setInterval(() => void this.giveBack(), GIVE_BACK_MS).unref();
   }
 
-  /** Ends all leases of this process. Call it after the last usage record. */
+  /** Resolves when no more credits are given back. What is left ends with the lease of the process. */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    clearInterval(this.#timer);
     this.#unfollow();
-    await this.#renewing;
-    await deleteLeases(this.#db.sql, this.processId);
-    this.#shares.clear();
+    await this.#givingBack;
   }
 
   /** Reads the limits of a key, or of the keys of an organization, again, and uses no more of leases that may have been revoked. */
@@ -74,29 +69,28 @@ export class CreditReservations {
     this.#limits.evict(id);
     for (const share of this.#shares.values()) {
       if (share.account.id !== id && !share.account.id.startsWith(`${id}/`)) continue;
-      share.revoke();
-      // The new lease covers the calls in progress, and replaces the revoked one.
-      if (!share.isExtending) void this.#extend(share);
+      this.#leaseAnew(share);
     }
     if (!this.#shares.has(id)) void this.#acknowledge(id);
   }
 
-  /** A process without a share of the account has only to read its limits again. Never rejects: the next renewal tries again. */
+  /** Drops a lease. The new one covers the calls in progress, and replaces a revoked one. */
+  #leaseAnew(share: CreditShare): void {
+    share.revoke();
+    if (!share.isExtending) void this.#extend(share);
+  }
+
+  /** A process without a share of the account has only to read its limits again. Never rejects: `giveBack` tries again. */
   async #acknowledge(id: string): Promise<void> {
-    await deleteRevokedLease(this.#db.sql, this.processId, id).catch((error: unknown) =>
+    await deleteRevokedLease(this.#db.sql, this.#lease.id, id).catch((error: unknown) =>
       this.#logger.warn({ error: describeError(error) }, 'change of a limit not acknowledged'),
     );
   }
 
-  /** Announces this process where others exist, and reads limits again of whose change it was not notified. Never rejects. */
-  async #announce(): Promise<void> {
-    if (this.#db.isExclusive) return;
-    try {
-      const revoked = await announceProcess(this.#db.sql, this.processId);
-      for (const account of revoked) if (!this.#shares.has(account)) this.evictLimits(account);
-    } catch (error) {
-      this.#logger.warn({ error: describeError(error) }, 'process not announced');
-    }
+  /** Reads all limits again, and leases what running calls have reserved, after other processes may have taken it over. */
+  #leaseAgain(): void {
+    this.#limits.evict();
+    for (const share of this.#shares.values()) this.#leaseAnew(share);
   }
 
   /** Reserves credits for a call: see `Reserve`. */
@@ -126,7 +120,7 @@ export class CreditReservations {
     return this.#reserveExtending(request);
   }
 
-  /** Takes the share of the balance after the one of the budget is granted: an unused share does not outlive a renewal. */
+  /** Takes the share of the balance after the one of the budget is granted: an unused share is soon given back. */
   async #reserveExtending(request: ReservationRequest): Promise<Reservation> {
     const { call, bounds, hasBalance, budget } = request;
     const budgeted = budget === null ? null : this.#budgetShare(call, budget);
@@ -159,18 +153,19 @@ export class CreditReservations {
     // Calls of one event-loop turn share a statement.
     await new Promise(setImmediate);
     do {
-      await this.#renewing;
-      const sentAt = performance.now();
-      const targetMicros = share.beginExtension();
+      await this.#givingBack;
       const calls = share.waiting.splice(0);
       try {
-        const lease = await extendLease(this.#db.sql, this.processId, share.account, targetMicros);
+        if (!this.#lease.isHeld()) await this.#lease.beat();
+        const targetMicros = share.beginExtension(calls);
+        const lease = await extendLease(this.#db.sql, this.#lease.id, share.account, targetMicros);
         if (share.isRevoked) {
           share.waiting.unshift(...calls);
           continue;
         }
-        share.endExtension(lease, sentAt);
-        if (share.isExpired())
+        share.endExtension(lease);
+        // What is left of the account is unknown.
+        if (!this.#lease.isHeld())
           throw databaseUnavailable(new Error('the lease of credits has expired before it arrived'));
         for (const { bounds, resolve } of calls) resolve(share.reserveRest(bounds));
       } catch (error) {
@@ -180,30 +175,30 @@ export class CreditReservations {
     share.isExtending = false;
   }
 
-  /** Renews all leases and gives back what is not used. Never rejects. */
-  renew(): Promise<void> {
-    this.#renewing = this.#renewing.then(() => this.#announce()).then(() => this.#renewAll());
-    return this.#renewing;
+  /** Gives back unused credits, and follows changes of limits of which this process was not notified. Never rejects. */
+  giveBack(): Promise<void> {
+    this.#givingBack = this.#givingBack
+      .then(() => this.#giveBack())
+      .catch((error: unknown) => this.#logger.warn({ error: describeError(error) }, 'unused credits not given back'));
+    return this.#givingBack;
   }
 
-  async #renewAll(): Promise<void> {
+  async #giveBack(): Promise<void> {
     const shares = [...this.#shares.values()].filter(({ isExtending }) => !isExtending);
-    for (let index = 0; index < shares.length; index += MAX_RENEWED) {
-      const group = shares.slice(index, index + MAX_RENEWED);
-      const sentAt = performance.now();
-      const leases = group.map((share) => share.beginRenewal());
-      try {
-        const renewed = await renewLeases(this.#db.sql, this.processId, leases);
-        const amounts = new Map(renewed.map(({ account, amountMicros }) => [account, amountMicros]));
-        for (const [at, share] of group.entries()) {
-          share.endRenewal(amounts.get(share.account.id) ?? 0, sentAt);
-          // A lease that was revoked is ended by the next renewal.
-          if (leases[at]?.amountMicros === 0 && share.isIdle()) this.#shares.delete(share.account.id);
-        }
-      } catch (error) {
-        this.#logger.warn({ error: describeError(error) }, 'credit leases not renewed');
-      }
+    if (shares.length === 0 && this.#db.isExclusive) return;
+    const lowered = new Map<string, number>();
+    for (const share of shares) {
+      const leftMicros = share.giveBack();
+      if (leftMicros !== null) lowered.set(share.account.id, leftMicros);
     }
+    const leases = await lowerLeases(this.#db.sql, this.#lease.id, lowered);
+    for (const share of shares) {
+      const { id } = share.account;
+      share.limit(leases.get(id) ?? 0);
+      // A lease that was revoked is ended the next time.
+      if (lowered.get(id) === 0 && share.isIdle()) this.#shares.delete(id);
+    }
+    for (const [id, amountMicros] of leases) if (amountMicros === 0 && !this.#shares.has(id)) this.evictLimits(id);
   }
 
   #share(account: CreditAccount): CreditShare {
@@ -212,7 +207,7 @@ export class CreditReservations {
       existing.account = account;
       return existing;
     }
-    const share = new CreditShare(account);
+    const share = new CreditShare(account, this.#lease);
     this.#shares.set(account.id, share);
     return share;
   }
@@ -233,8 +228,11 @@ export class CreditReservations {
     budgeted: CreditShare | null,
   ): Reservation {
     if (budgeted !== null && budget !== null) this.#warn(call, budgeted, budget);
-    const { processId } = this;
-    const charge = { processId, hasBalance: balance !== null, budgetPeriod: budgeted?.account.budget?.period ?? null };
+    const charge = {
+      processId: this.#lease.id,
+      hasBalance: balance !== null,
+      budgetPeriod: budgeted?.account.budget?.period ?? null,
+    };
     let isSettled = false;
     const settle = (costMicros: number) => {
       if (isSettled) return;

@@ -6,9 +6,9 @@ const exactly = (micros: number) => ({ minMicros: micros, maxMicros: micros });
 
 /** A share with a lease. */
 function leased(micros: number): CreditShare {
-  const share = new CreditShare({ id: 'org_1', budget: null });
-  share.beginExtension();
-  share.endExtension({ leasedMicros: micros, spentMicros: 0 }, performance.now());
+  const share = new CreditShare({ id: 'org_1', budget: null }, { isHeld: () => true });
+  share.beginExtension([]);
+  share.endExtension({ leasedMicros: micros, spentMicros: 0 });
   return share;
 }
 
@@ -32,27 +32,29 @@ describe('CreditShare', () => {
   it('counts costs against a lease that was extended meanwhile: the statement may not have seen them', () => {
     const share = leased(100);
     share.reserve(exactly(30));
-    share.beginExtension();
+    share.beginExtension([]);
     share.settle(30, 20);
-    share.endExtension({ leasedMicros: 200, spentMicros: 0 }, performance.now());
+    share.endExtension({ leasedMicros: 200, spentMicros: 0 });
     assert.equal(share.reserve(exactly(181)), null);
     assert.equal(share.reserve(exactly(180)), 180);
   });
 
-  it('gives back what the calls since the last renewal did not need, and nothing that is reserved', () => {
+  it('gives back what the recent calls did not need, and nothing that is reserved', () => {
     const share = leased(100);
     share.reserve(exactly(30));
     share.reserve(exactly(20));
     share.settle(20, 5);
-    assert.deepEqual(share.beginRenewal(), { account: 'org_1', amountMicros: 55 });
-    assert.equal(share.beginRenewal().amountMicros, 30);
-    share.endRenewal(0, performance.now());
+    assert.equal(share.giveBack(), 55);
+    assert.equal(share.giveBack(), 30);
+    assert.equal(share.giveBack(), null, 'all of it is needed');
+    share.limit(0);
     assert.equal(share.reserve(exactly(1)), null, 'a lost lease');
-    assert.equal(share.beginExtension(), 30, 'reservations need their part of the next lease');
+    assert.equal(share.giveBack(), 0);
+    assert.equal(share.beginExtension([]), 30, 'reservations need their part of the next lease');
   });
 
-  it('has only as much as the renewal has left', () => {
-    for (const [renewed, left] of [
+  it('has no more than its lease in the database', () => {
+    for (const [leasedMicros, left] of [
       [0, 0],
       [20, 20],
       [60, 60],
@@ -60,16 +62,16 @@ describe('CreditShare', () => {
       const share = leased(100);
       share.reserve(exactly(60));
       share.settle(60, 0);
-      assert.equal(share.beginRenewal().amountMicros, 60);
-      share.endRenewal(renewed, performance.now());
+      assert.equal(share.giveBack(), 60);
+      share.limit(leasedMicros);
       assert.equal(share.reserve(exactly(left + 1)), null);
       assert.equal(share.reserve(exactly(left)), left);
     }
   });
 
-  it('reserves nothing from a lease that may have expired', () => {
-    const share = new CreditShare({ id: 'org_1', budget: null });
-    share.endExtension({ leasedMicros: 100, spentMicros: 0 }, performance.now() - 26_000);
+  it('reserves nothing while its process may count as ended', () => {
+    const share = new CreditShare({ id: 'org_1', budget: null }, { isHeld: () => false });
+    share.endExtension({ leasedMicros: 100, spentMicros: 0 });
     assert.equal(share.reserve(exactly(1)), null);
   });
 });

@@ -1,8 +1,6 @@
+import type { ProcessLease } from '../leases/process-lease.ts';
 import type { CostBounds } from '../lib/reservation.ts';
-import { type CreditAccount, type ExtendedLease, LEASE_MS, type RenewedLease } from './lease-store.ts';
-
-/** A share is not used for this time before its lease expires: clocks and timers are late. */
-const EXPIRY_MARGIN_MS = 5_000;
+import type { CreditAccount, ExtendedLease } from './lease-store.ts';
 
 /** A call that waits for the extension of a lease. Receives the granted amount; null: less than its minimum is left. */
 interface WaitingCall {
@@ -28,16 +26,16 @@ export class CreditShare {
   hasWarned = false;
   #leasedMicros = 0;
   #reservedMicros = 0;
-  /** The most that was reserved, and what was spent, since the last renewal. */
+  /** The most that was reserved, and what was spent, since unused credits were last given back. */
   #peakMicros = 0;
   #recentCostMicros = 0;
   /** Costs settled while the lease is being extended: the statement may not have seen them. */
   #settledMicros = 0;
-  /** Monotonic, in milliseconds. */
-  #validUntil = 0;
+  readonly #lease: Pick<ProcessLease, 'isHeld'>;
 
-  constructor(account: CreditAccount) {
+  constructor(account: CreditAccount, lease: Pick<ProcessLease, 'isHeld'>) {
     this.account = account;
+    this.#lease = lease;
   }
 
   /** Reserves the most that a call can cost; null when the lease must be extended for it. */
@@ -67,18 +65,17 @@ export class CreditShare {
     return new Promise((resolve, reject) => this.waiting.push({ bounds, resolve, reject }));
   }
 
-  /** The lease that all waiting calls need, in micros. Begins an extension. */
-  beginExtension(): number {
+  /** The lease that running calls and `calls` need, in micros. Begins an extension. */
+  beginExtension(calls: readonly WaitingCall[]): number {
     this.isRevoked = false;
     this.#settledMicros = 0;
-    return this.waiting.reduce((sum, { bounds }) => sum + bounds.maxMicros, this.#reservedMicros);
+    return calls.reduce((sum, { bounds }) => sum + bounds.maxMicros, this.#reservedMicros);
   }
 
-  /** Takes over an extended lease. `sentAt`: monotonic time in milliseconds before the statement. */
-  endExtension({ leasedMicros, spentMicros }: ExtendedLease, sentAt: number): void {
+  /** Takes over an extended lease. */
+  endExtension({ leasedMicros, spentMicros }: ExtendedLease): void {
     this.#leasedMicros = leasedMicros - this.#settledMicros;
     this.spentMicros = spentMicros + this.#settledMicros;
-    this.#validUntil = sentAt + LEASE_MS - EXPIRY_MARGIN_MS;
   }
 
   /** Ends the lease: the account has less than before. What calls have reserved must be leased again. */
@@ -87,24 +84,20 @@ export class CreditShare {
     this.isRevoked = true;
   }
 
-  /** Gives back what is more than the calls since the last renewal have needed. Returns what to renew. */
-  beginRenewal(): RenewedLease {
-    const amountMicros = Math.max(0, Math.min(this.#leasedMicros, this.#peakMicros + this.#recentCostMicros));
+  /** Gives back what is more than the calls since the last time have needed. Returns what is left of the lease; null: all of it. */
+  giveBack(): number | null {
+    const keptMicros = this.#peakMicros + this.#recentCostMicros;
     this.#peakMicros = this.#reservedMicros;
     this.#recentCostMicros = 0;
-    this.#leasedMicros = Math.min(this.#leasedMicros, amountMicros);
-    return { account: this.account.id, amountMicros };
+    // A used-up lease is ended.
+    if (this.#leasedMicros > 0 && keptMicros >= this.#leasedMicros) return null;
+    this.#leasedMicros = Math.max(0, Math.min(this.#leasedMicros, keptMicros));
+    return this.#leasedMicros;
   }
 
-  /** Takes over a renewed lease. `renewedMicros` is 0 when the lease has been lost. */
-  endRenewal(renewedMicros: number, sentAt: number): void {
-    this.#leasedMicros = Math.min(this.#leasedMicros, renewedMicros);
-    this.#validUntil = sentAt + LEASE_MS - EXPIRY_MARGIN_MS;
-  }
-
-  /** Whether the lease may have expired: the database took too long. What is left of the account is unknown then. */
-  isExpired(): boolean {
-    return performance.now() >= this.#validUntil;
+  /** Uses no more than the lease in the database: less than expected after a lost result of a statement, and 0 after a lost lease. */
+  limit(leasedMicros: number): void {
+    this.#leasedMicros = Math.min(this.#leasedMicros, leasedMicros);
   }
 
   /** Whether nothing is held, reserved or waited for. */
@@ -113,7 +106,7 @@ export class CreditShare {
   }
 
   #freeMicros(): number {
-    return this.isExpired() ? 0 : Math.max(0, this.#leasedMicros - this.#reservedMicros);
+    return this.#lease.isHeld() ? Math.max(0, this.#leasedMicros - this.#reservedMicros) : 0;
   }
 
   #add(micros: number): number {

@@ -4,6 +4,7 @@ import { openTestDatabase } from '../../test/database.ts';
 import { AWKWARD_DAYS } from '../../test/support/awkward.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
+import { processes } from '../leases/tables.ts';
 import { newId } from '../lib/ids.ts';
 import {
   adjustBalance,
@@ -64,8 +65,8 @@ describe('credits', () => {
   it('ends leases that a lower balance does not cover', async () => {
     const id = await newOrganization();
     await setBalance(db.sql, id, 100, BY);
-    const expiresAt = new Date(Date.now() + 60_000);
-    await db.sql.insert(creditLeases).values({ account: id, processId: 'p1', amountMicros: 60, expiresAt });
+    await db.sql.insert(processes).values({ id: 'p1', renewedAt: new Date() });
+    await db.sql.insert(creditLeases).values({ account: id, processId: 'p1', amountMicros: 60 });
     await adjustBalance(db.sql, id, -40, BY);
     assert.deepEqual(await readBalance(db.sql, id), { balanceMicros: 60, reservedMicros: 60 });
     await adjustBalance(db.sql, id, -1, BY);

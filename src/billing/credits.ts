@@ -5,6 +5,7 @@ import type { Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { PageBounds } from '../db/page.ts';
 import { invalidValue } from '../errors.ts';
+import { isRunning } from '../leases/process-lease.ts';
 import type { KeyBudget } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { revokeEverywhere, revokeLeases } from './revoke-leases.ts';
@@ -37,12 +38,12 @@ export async function readBalance(sql: Sql, organizationId: string): Promise<Cre
   return row === undefined ? null : { ...row, reservedMicros: await sumLeases(sql, organizationId) };
 }
 
-/** Adds up the leases of an account that have not expired, in micros. */
+/** Adds up the leases of an account, in micros. */
 export async function sumLeases(sql: Sql, account: string): Promise<number> {
   const [row] = await sql
     .select({ total: sum(creditLeases.amountMicros) })
     .from(creditLeases)
-    .where(and(eq(creditLeases.account, account), gt(creditLeases.expiresAt, fragment`now()`)));
+    .where(and(eq(creditLeases.account, account), isRunning(fragment`process_id`)));
   return Number(row?.total ?? 0);
 }
 

@@ -1,12 +1,10 @@
-import { and, eq, sql as fragment, ne, sum } from 'drizzle-orm';
+import { and, eq, sql as fragment, ne, not, sum } from 'drizzle-orm';
 import { apiKeys, organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
+import { isRunning } from '../leases/process-lease.ts';
 import { sumKeyUsage } from './credits.ts';
-import { PROCESSES } from './revoke-leases.ts';
 import { creditLeases, keySpend } from './tables.ts';
 
-/** A lease that is not renewed for this time has lost its process. */
-export const LEASE_MS = 30_000;
 /** A lease is extended by this part of what is left, so that most reservations need no statement, and the last credits none too many. */
 const SPARE_DIVISOR = 32;
 
@@ -39,7 +37,7 @@ export function extendLease(
     // The balance has been made unlimited: the ledger charges nothing.
     if (limitMicros === null) return { leasedMicros: targetMicros, spentMicros };
     const ofAccount = eq(creditLeases.account, account.id);
-    await transaction.delete(creditLeases).where(and(ofAccount, fragment`${creditLeases.expiresAt} < now()`));
+    await transaction.delete(creditLeases).where(and(ofAccount, not(isRunning(fragment`process_id`))));
     const [others] = await transaction
       .select({ total: sum(creditLeases.amountMicros) })
       .from(creditLeases)
@@ -48,7 +46,7 @@ export function extendLease(
     const restMicros = targetMicros === 0 ? 0 : Math.max(0, availableMicros - targetMicros);
     const spareMicros = Math.floor(restMicros / SPARE_DIVISOR);
     const leasedMicros = Math.min(availableMicros, targetMicros + spareMicros);
-    const values = { amountMicros: leasedMicros, expiresAt: LEASE_END };
+    const values = { amountMicros: leasedMicros };
     // A lease of 0 is one that was revoked.
     if (leasedMicros === 0)
       await transaction.delete(creditLeases).where(and(ofAccount, eq(creditLeases.processId, processId)));
@@ -61,8 +59,6 @@ export function extendLease(
     return { leasedMicros, spentMicros };
   });
 }
-
-const LEASE_END = fragment<Date>`now() + make_interval(secs => ${LEASE_MS / 1_000})`;
 
 /** Locks the row of an account. `limitMicros`: null is unlimited. Limits are read, not cached: this process may not know a new one yet. */
 async function lockAccount(
@@ -94,68 +90,38 @@ async function lockAccount(
   return { limitMicros: key?.budget?.limitMicros ?? null, spentMicros: spend?.spentMicros ?? 0 };
 }
 
-/** A lease that goes on with at most this amount; 0 ends it. */
-export interface RenewedLease {
-  account: string;
-  amountMicros: number;
-}
-
-/** Renews the leases of a process. Returns the renewed leases; expired leases are missing, because other processes may use their credits. */
-export async function renewLeases(
+/**
+ * Lowers leases of this process to the given amounts, in micros; 0 ends a lease. Returns all leases as they were before: those that are
+ * missing have expired, and those of 0 were revoked.
+ */
+export async function lowerLeases(
   sql: Sql,
   processId: string,
-  leases: readonly RenewedLease[],
-): Promise<RenewedLease[]> {
+  amounts: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const lowered = [...amounts].map(([account, amount]) => ({ account, amount }));
   const { rows } = (await sql.execute(fragment`
-    with renewed as (select * from json_to_recordset(${JSON.stringify(leases)}::json) as row ("account" text, "amountMicros" bigint)),
+    with lowered as (select * from json_to_recordset(${JSON.stringify(lowered)}::json) as row (account text, amount bigint)),
     locked as materialized (
-      select account from credit_leases where process_id = ${processId} and account in (select account from renewed)
-      order by account for update
+      select account, lowered.amount from credit_leases join lowered using (account) where process_id = ${processId}
+      order by account for update of credit_leases
     ),
     ended as (
-      delete from credit_leases lease using renewed, locked where lease.process_id = ${processId}
-        and lease.account = renewed.account and locked.account = lease.account and renewed."amountMicros" = 0
+      delete from credit_leases lease using locked
+      where process_id = ${processId} and lease.account = locked.account and amount = 0
+    ),
+    updated as (
+      update credit_leases lease set amount_micros = least(amount_micros, amount) from locked
+      where process_id = ${processId} and lease.account = locked.account and amount > 0
     )
-    update credit_leases lease
-    set amount_micros = least(lease.amount_micros, renewed."amountMicros"), expires_at = ${LEASE_END}
-    from renewed, locked where lease.process_id = ${processId} and lease.account = renewed.account
-      and locked.account = lease.account and renewed."amountMicros" > 0
-    returning lease.account, lease.amount_micros as amount`)) as unknown as {
+    select account, amount_micros as amount from credit_leases where process_id = ${processId}`)) as unknown as {
     rows: { account: string; amount: string }[];
   };
-  return rows.map(({ account, amount }) => ({ account, amountMicros: Number(amount) }));
-}
-
-/** Announces a process as live for `LEASE_MS`. Returns the accounts of which its lease was revoked. */
-export async function announceProcess(sql: Sql, processId: string): Promise<string[]> {
-  // Written every ten seconds only: a transaction that only reads needs no flush.
-  const { rows } = (await sql.execute(fragment`
-    with announced as (
-      insert into credit_leases (account, process_id, amount_micros, expires_at)
-      select ${PROCESSES}, ${processId}, 0, ${LEASE_END} where not exists (select from credit_leases
-        where account = ${PROCESSES} and process_id = ${processId} and expires_at > ${LEASE_END} - interval '10 seconds')
-      on conflict (account, process_id) do update set expires_at = excluded.expires_at
-    )
-    select account from credit_leases
-    where process_id = ${processId} and account <> ${PROCESSES} and amount_micros = 0`)) as unknown as {
-    rows: { account: string }[];
-  };
-  return rows.map(({ account }) => account);
+  return new Map(rows.map(({ account, amount }) => [account, Number(amount)]));
 }
 
 /** Ends a revoked lease of which the process uses nothing. */
 export async function deleteRevokedLease(sql: Sql, processId: string, account: string): Promise<void> {
   const ofProcess = and(eq(creditLeases.processId, processId), eq(creditLeases.account, account));
   await sql.delete(creditLeases).where(and(ofProcess, eq(creditLeases.amountMicros, 0)));
-}
-
-/** Deletes the rows of processes that have ended without `deleteLeases`. */
-export async function deleteEndedProcesses(sql: Sql): Promise<void> {
-  const isUnused = and(eq(creditLeases.amountMicros, 0), fragment`${creditLeases.expiresAt} < now()`);
-  await sql.delete(creditLeases).where(isUnused);
-}
-
-/** Ends the leases of a process; null: of all processes. */
-export async function deleteLeases(sql: Sql, processId: string | null): Promise<void> {
-  await sql.delete(creditLeases).where(processId === null ? undefined : eq(creditLeases.processId, processId));
 }

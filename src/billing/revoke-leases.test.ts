@@ -24,19 +24,20 @@ describe('a changed limit', () => {
   /** A process that is notified. */
   const start = async (t: Pick<TestContext, 'after'>, database: Database = db) => {
     const started = new TestProcess(database);
-    await started.credits.start();
-    t.after(() => started.credits.stop());
+    await started.lease.start();
+    started.credits.start();
+    t.after(() => started.stop());
     return started;
   };
-  /** A process that receives no notifications. Other processes see it after it has renewed its leases. */
+  /** A process that receives no notifications. Other processes see it after a heartbeat. */
   const startDeaf = (t: Pick<TestContext, 'after'>) => {
     const deaf = new TestProcess(db);
-    t.after(() => deaf.credits.stop());
+    t.after(() => deaf.stop());
     return deaf;
   };
   /** Waits until the lower limit of an organization or key holds. A process without notifications learns it when it renews its leases. */
   const awaitLower = async (id: string, deaf?: TestProcess) => {
-    const timer = setInterval(() => void deaf?.credits.renew(), 5);
+    const timer = setInterval(() => void deaf?.credits.giveBack(), 5);
     await withDeadline('the end of the leases', awaitRevocations(db.sql, id)).finally(() => clearInterval(timer));
   };
   const lower = async ({ caller: { organizationId } }: Call, balanceMicros: number, deaf?: TestProcess) => {
@@ -162,18 +163,15 @@ describe('a changed limit', () => {
 
   it('waits for the lease of a process that does not answer, until it expires', async () => {
     const call = await limitedCall(db, 100_000, null);
-    await leaseOf(new TestProcess(db), call);
+    const silent = new TestProcess(db);
+    await leaseOf(silent, call);
     let isLowered = false;
     const lowered = lower(call, 0).then(() => {
       isLowered = true;
     });
     await until(async () => (await readBalance(db.sql, call.caller.organizationId))?.reservedMicros === 0);
     assert.equal(isLowered, false);
-    const ofAccount = eq(creditLeases.account, call.caller.organizationId);
-    await db.sql
-      .update(creditLeases)
-      .set({ expiresAt: new Date(0) })
-      .where(ofAccount);
+    await silent.expire();
     await lowered;
   });
 
@@ -234,7 +232,7 @@ describe('a changed limit', () => {
   for (const { name, before, change, id } of FIRST_LIMITS)
     it(`that introduces ${name} holds in every process once it is awaited`, async (t) => {
       const deaf = startDeaf(t);
-      await deaf.credits.renew();
+      await deaf.lease.beat();
       const processes = [await start(t), await start(t), deaf];
       const call = await limitedCall(db, before[0], before[1]);
       for (const { credits } of processes) (await credits.reserve(call, () => exactly(1)))?.settle(0);
@@ -251,8 +249,8 @@ describe('a changed limit', () => {
     });
 
   /** Whether a process has not acknowledged a change yet. */
-  const isPending = async ({ credits: { processId } }: TestProcess, id: string) => {
-    const rows = await db.sql.select().from(creditLeases).where(eq(creditLeases.processId, processId));
+  const isPending = async ({ lease }: TestProcess, id: string) => {
+    const rows = await db.sql.select().from(creditLeases).where(eq(creditLeases.processId, lease.id));
     return rows.some(({ account, amountMicros }) => account.startsWith(id) && amountMicros === 0);
   };
 
@@ -272,8 +270,8 @@ describe('a changed limit', () => {
     const call = await limitedCall(db, null, null);
     const { organizationId } = call.caller;
     const [stopped, silent] = [await start(t), startDeaf(t)];
-    await stopped.credits.stop();
-    await silent.credits.renew();
+    await stopped.stop();
+    await silent.lease.beat();
     let isAwaited = false;
     await setBalance(db.sql, organizationId, 10, BY);
     const awaited = awaitRevocations(db.sql, organizationId).then(() => {
@@ -282,10 +280,7 @@ describe('a changed limit', () => {
     assert.equal(await isPending(stopped, organizationId), false);
     assert.equal(await isPending(silent, organizationId), true);
     assert.equal(isAwaited, false);
-    await db.sql
-      .update(creditLeases)
-      .set({ expiresAt: new Date(0) })
-      .where(eq(creditLeases.processId, silent.credits.processId));
+    await silent.expire();
     await awaited;
     await setBalance(db.sql, organizationId, null, BY);
     await setBalance(db.sql, organizationId, 10, BY);

@@ -1,4 +1,5 @@
 import { bigint, boolean, date, index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { processes } from '../leases/tables.ts';
 
 /** Sums may exceed 32 bits. */
 const sum = (name: string) => bigint(name, { mode: 'number' }).notNull();
@@ -101,15 +102,16 @@ export const keySpend = pgTable(
 
 /**
  * Amounts that processes hold for calls in progress: of a balance (`account`: the id of the organization) or of a budget (`key id/period`).
- * The lease of a process that has ended expires. Rows with an empty account are the live processes.
+ * 0: revoked, and not acknowledged by the process yet. Those of processes that have ended do not count.
  */
 export const creditLeases = pgTable(
   'credit_leases',
   {
     account: text().notNull(),
-    processId: text('process_id').notNull(),
+    processId: text('process_id')
+      .notNull()
+      .references(() => processes.id, { onDelete: 'cascade' }),
     amountMicros: bigint('amount_micros', { mode: 'number' }).notNull(),
-    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
   },
   ({ account, processId }) => [primaryKey({ columns: [account, processId] })],
 );

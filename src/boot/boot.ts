@@ -29,7 +29,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { openSecrets } from './secrets.ts';
 import type { ProcessLifecycle } from './shutdown-order.ts';
 import { requireOwnStores } from './store-identities.ts';
-import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
+import { openBlobs, openDatabase, openIndex, openJobs, openLease } from './stores.ts';
 
 /** Interval at which the last uses of keys are stored. */
 const KEY_USES_MS = 60_000;
@@ -67,29 +67,31 @@ export async function boot(
   requireModelFiles(config);
   requireMemory(config, logger);
   const { db, secrets, blobs, chunks } = await openStores(config, logger, lifecycle, options);
+  const lease = await openLease(db, logger, lifecycle);
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
-    openJobs(db, logger, lifecycle),
+    openJobs({ db, lease, logger }, lifecycle),
     startBindings({ db, blobs, config, logger }, lifecycle),
   ] as const);
   const models = bindings.registry;
   const billing = await lifecycle.start(
     'ledger',
-    () => openBilling({ db, logger, now: Date.now }),
+    () => openBilling({ db, lease, logger, now: Date.now }),
     (started) => started.close(),
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   registerIndexMetrics(metrics, chunks);
   const cacheMetrics = registerCacheMetrics(metrics, models);
-  const promptCache = await openPromptCache({ db, models, logger }, lifecycle);
-  const limiter = await openLimiter({ db, config, models, metrics, logger }, lifecycle);
+  const promptCache = await openPromptCache({ db, lease, models, logger }, lifecycle);
+  const limiter = await openLimiter({ db, lease, config, models, metrics, logger }, lifecycle);
   const telemetry = await openTelemetry(config, { metrics, logger }, lifecycle);
   const scoreTexts = policyScorer(models);
   const deps: Deps = {
     config,
     logger,
     db,
+    lease,
     secrets,
     blobs,
     chunks,
@@ -159,7 +161,7 @@ async function startBindings(
 }
 
 function openPromptCache(
-  deps: Pick<Deps, 'db' | 'logger'> & { models: ModelBindings['registry'] },
+  deps: Pick<Deps, 'db' | 'lease' | 'logger'> & { models: ModelBindings['registry'] },
   lifecycle: ProcessLifecycle,
 ): Promise<PromptCacheStatistics> {
   return lifecycle.start(
@@ -210,12 +212,19 @@ async function openAuthenticator(db: Database, logger: Logger, lifecycle: Proces
 
 /** Limits are shared where several processes can serve one database. */
 async function openLimiter(
-  { db, config, models, metrics, logger }: Pick<Deps, 'db' | 'config' | 'models' | 'metrics' | 'logger'>,
+  {
+    db,
+    lease,
+    config,
+    models,
+    metrics,
+    logger,
+  }: Pick<Deps, 'db' | 'lease' | 'config' | 'models' | 'metrics' | 'logger'>,
   lifecycle: ProcessLifecycle,
 ): Promise<KeyRateLimiter> {
   const store = await lifecycle.start(
     'rate limits',
-    () => (db.isExclusive ? new MemoryLimitStore() : new SharedLimitStore({ db, logger, metrics })),
+    () => (db.isExclusive ? new MemoryLimitStore() : new SharedLimitStore({ db, lease, logger, metrics })),
     (started) => started.close(),
   );
   return new KeyRateLimiter({ store, defaults: config.rateLimits, models, metrics, logger });

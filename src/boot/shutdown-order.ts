@@ -21,11 +21,13 @@ export const SHUTDOWN_ORDER = [
   'engine',
   // After the last call: exports the last spans.
   'telemetry',
-  // Gives back credits that were leased for calls.
+  // Every usage record is durable.
   'ledger',
   // Returns shares of limits and slots to other processes.
   'rate limits',
   'cache statistics',
+  // Ends what the process holds: unused credits, slots.
+  'process lease',
   'key uses',
   'index',
   'blobs',

@@ -7,8 +7,9 @@ import type { Database } from '../db/db.ts';
 import { holdsDatabase, requireNoPglite } from '../db/embedded/cluster-folder.ts';
 import { openEmbedded } from '../db/embedded/open-embedded.ts';
 import { openPostgres } from '../db/postgres.ts';
+import { ProcessLease } from '../leases/process-lease.ts';
 import type { Logger } from '../lib/logger.ts';
-import { JobQueue } from '../queue/job-queue.ts';
+import { JobQueue, type JobQueueDeps } from '../queue/job-queue.ts';
 import { ChunkIndex } from '../search/chunk-index.ts';
 import { parseIndexUrl } from '../search/storage.ts';
 import { SECRETS_KEY_FILE } from './secrets.ts';
@@ -62,11 +63,20 @@ export function openIndex(
   return lifecycle.start('index', open, (index) => index.close());
 }
 
+/** Begins the lease of this process. */
+export function openLease(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<ProcessLease> {
+  return lifecycle.start(
+    'process lease',
+    () => new ProcessLease({ db, logger }).start(),
+    (lease) => lease.stop(),
+  );
+}
+
 /** Opens the job queue. `worker.ts` declares the jobs. */
-export function openJobs(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<JobQueue> {
+export function openJobs(deps: JobQueueDeps, lifecycle: ProcessLifecycle): Promise<JobQueue> {
   return lifecycle.start(
     'job queue',
-    () => JobQueue.open(db, logger),
+    () => JobQueue.open(deps),
     (jobs) => jobs.stop(),
   );
 }

@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { openTestDatabase } from '../../test/database.ts';
 import { limitStoreConformance } from '../../test/limit-store-conformance.ts';
 import type { Database } from '../db/db.ts';
+import { ProcessLease } from '../leases/process-lease.ts';
 import { createLogger } from '../lib/logger.ts';
 import { SharedLimitStore } from './shared-store.ts';
 
@@ -14,12 +15,21 @@ const advance = (milliseconds: number) => {
   now += milliseconds;
 };
 
-const openStore = (db: Pick<Database, 'prepare' | 'execute'>) =>
-  new SharedLimitStore({ db, logger, metrics: new Registry(), now: () => now, databaseNow: () => now });
+const leases = new Map<SharedLimitStore, ProcessLease>();
+const openStore = async (db: Database) => {
+  const lease = new ProcessLease({ db, logger });
+  await lease.beat();
+  const store = new SharedLimitStore({
+    ...{ db, lease, logger, metrics: new Registry() },
+    ...{ now: () => now, databaseNow: () => now },
+  });
+  leases.set(store, lease);
+  return store;
+};
 
 limitStoreConformance('shared', async () => {
   const db = await openTestDatabase();
-  const store = openStore(db);
+  const store = await openStore(db);
   const close = async () => {
     await store.close();
     await db.close();
@@ -34,10 +44,14 @@ describe('shared rate limits', () => {
   });
   after(() => db.close());
   const one = (id: string, limit: number, cost = 1) => ({ charges: [{ bucket: { id, limit }, cost }], slots: [] });
+  const age = (store: SharedLimitStore, seconds: number) =>
+    db.execute(
+      `update processes set renewed_at = now() - ${seconds} * interval '1 second' where id = '${leases.get(store)?.id}'`,
+    );
   const slot = (id: string, limit: number) => ({ charges: [], slots: [{ id, limit }] });
 
   it('are those of all processes together', async () => {
-    const stores = [openStore(db), openStore(db), openStore(db)];
+    const stores = [await openStore(db), await openStore(db), await openStore(db)];
     let taken = 0;
     for (let turn = 0; turn < 40; turn++) {
       const rejections = await Promise.all(stores.map(async (store) => store.take(one('together', 60))));
@@ -48,7 +62,7 @@ describe('shared rate limits', () => {
   });
 
   it('give an idle process what another has taken ahead and not used, once it was returned', async () => {
-    const [first, second] = [openStore(db), openStore(db)];
+    const [first, second] = [await openStore(db), await openStore(db)];
     assert.equal(await first.take(one('ahead', 600, 300)), null);
     assert.notEqual(await second.take(one('ahead', 600, 300)), null);
     await first.close();
@@ -59,7 +73,7 @@ describe('shared rate limits', () => {
 
   it('never give more than burst, refill and what processes hold ahead, in random interleavings', async () => {
     for (const limit of [7, 600, 60_000]) {
-      const stores = [openStore(db), openStore(db), openStore(db)];
+      const stores = [await openStore(db), await openStore(db), await openStore(db)];
       const id = `random ${limit}`;
       const startedAt = now;
       let taken = 0;
@@ -80,21 +94,35 @@ describe('shared rate limits', () => {
   });
 
   it('keep slots of all processes together, and free those of a process that has ended', async () => {
-    const [first, second] = [openStore(db), openStore(db)];
+    const [first, second] = [await openStore(db), await openStore(db)];
     assert.equal(await first.take(slot('slots', 2)), null);
     assert.equal(await second.take(slot('slots', 2)), null);
     assert.notEqual(await first.take(slot('slots', 2)), null);
     assert.notEqual(await second.take(slot('slots', 2)), null);
-    // The first process ends without a word: it renews nothing.
-    advance(15_001);
+    // The first process ends without a word: its heartbeat is missing.
+    await age(first, 14);
+    assert.notEqual(await second.take(slot('slots', 2)), null);
+    await age(first, 16);
+    advance(1_000);
     assert.equal(await second.take(slot('slots', 2)), null);
     assert.notEqual(await second.take(slot('slots', 2)), null);
-    await second.close();
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  it('count the slots again that a process uses which was only slow', async () => {
+    const [slow, other] = [await openStore(db), await openStore(db)];
+    assert.equal(await slow.take(slot('slow', 2)), null);
+    await age(slow, 31);
+    await leases.get(await openStore(db))?.start();
+    await leases.get(slow)?.beat();
+    assert.equal(await slow.take(slot('slow', 2)), null);
+    assert.notEqual(await other.take(slot('slow', 2)), null);
+    await Promise.all([slow.close(), other.close()]);
   });
 
   it('keep the slots of a request that runs for long, and return units that nothing uses', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const [first, second] = [openStore(db), openStore(db)];
+    const [first, second] = [await openStore(db), await openStore(db)];
     const bucket = { id: 'unused', limit: 600 };
     await first.take({ charges: [{ bucket, cost: 1 }], slots: [{ id: 'long', limit: 1 }] });
     for (let seconds = 0; seconds < 20; seconds += 6) {
@@ -114,7 +142,7 @@ describe('shared rate limits', () => {
       const run = db.prepare(name, statement);
       return (parameter) => (isDown ? Promise.reject(new Error('down')) : run(parameter));
     };
-    const [first, second] = [openStore({ ...db, prepare }), openStore(db)];
+    const [first, second] = [await openStore({ ...db, prepare }), await openStore(db)];
     isDown = true;
     const outcomes: unknown[] = [];
     for (let count = 0; count < 12; count++) outcomes.push(await first.take(one('outage', 10)));

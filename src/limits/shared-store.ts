@@ -1,24 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, type Registry } from 'prom-client';
 import type { Database } from '../db/db.ts';
+import type { ProcessLease } from '../leases/process-lease.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { BucketState } from './gcra.ts';
 import { type Bucket, type Demand, type LimitStore, type Rejection, SLOT_WAIT_MS, type Slots } from './limit-store.ts';
-import { BucketShare, RENEW_SLOTS_MS, SHARE_MS, SlotShare } from './shares.ts';
+import { BucketShare, SHARE_MS, SlotShare } from './shares.ts';
 
 /** A database that takes longer counts as failed: requests must not wait for their limits. */
 const EXCHANGE_TIMEOUT_MS = 1_000;
 /** Time without exchanges after a failed one. */
 const OFFLINE_MS = 1_000;
-/** Slots of a process that has ended are free after this time. */
-const SLOTS_LAST_MS = 3 * RENEW_SLOTS_MS;
 /** Demands per statement. */
 const MAX_BATCH = 512;
-/** Interval of the deletion of full buckets, and of slots whose process has ended. */
+/** Interval of the deletion of full buckets. */
 const SWEEP_MS = 600_000;
-const SWEEPS = ['delete from rate_limit_buckets where full_at_ms', 'delete from rate_limit_slots where expires_at_ms'];
+const SWEEP = 'delete from rate_limit_buckets where full_at_ms < extract(epoch from clock_timestamp()) * 1000';
 
 const EXCHANGE = 'select share_id, granted, debt_ms from quire_exchange_rate_limits($1::json)';
 
@@ -32,6 +30,7 @@ interface Granted {
 /** Dependencies of `SharedLimitStore`. */
 export interface SharedStoreDeps {
   db: Pick<Database, 'prepare' | 'execute'>;
+  lease: Pick<ProcessLease, 'id' | 'onRegained'>;
   logger: Logger;
   metrics: Registry;
   /** Milliseconds of a clock that never goes back; `performance.now` unless given. */
@@ -57,7 +56,6 @@ export class SharedLimitStore implements LimitStore {
   readonly #deps: SharedStoreDeps;
   readonly #exchangeRows: (parameter: string) => Promise<unknown[]>;
   readonly #now: () => number;
-  readonly #processId = randomUUID();
   readonly #buckets = new Map<string, BucketShare>();
   readonly #slots = new Map<string, SlotShare>();
   readonly #failures: Counter;
@@ -66,7 +64,7 @@ export class SharedLimitStore implements LimitStore {
   #exchanging: Promise<void> | null = null;
   #offlineUntil = Number.NEGATIVE_INFINITY;
   #sweptAt: number;
-  /** The next exchange returns idle shares and renews slots. */
+  /** The next exchange returns idle shares. */
   #isReturnDue = false;
 
   constructor(deps: SharedStoreDeps) {
@@ -78,6 +76,9 @@ export class SharedLimitStore implements LimitStore {
       name: 'quire_rate_limit_exchange_failures_total',
       help: 'Failed exchanges of rate limits with the database.',
       registers: [deps.metrics],
+    });
+    deps.lease.onRegained(() => {
+      for (const share of this.#slots.values()) share.lose();
     });
     this.#timer = setInterval(() => this.#maintain(), SHARE_MS).unref();
   }
@@ -171,9 +172,8 @@ export class SharedLimitStore implements LimitStore {
     const bucketAsks = [...buckets].map(([share, costs]) => share.ask(costs));
     const slotAsks = new Map([...slots].map(([share, more]) => [share.id, share.ask(more)]));
     const request = {
-      process: this.#processId,
+      process: this.#deps.lease.id,
       nowMs: this.#deps.databaseNow?.() ?? null,
-      slotsLastMs: SLOTS_LAST_MS,
       buckets: bucketAsks,
       slots: [...slotAsks.values()],
     };
@@ -230,11 +230,9 @@ export class SharedLimitStore implements LimitStore {
 
   #sweep(now: number): void {
     this.#sweptAt = now;
-    for (const statement of SWEEPS) {
-      this.#deps.db
-        .execute(`${statement} < extract(epoch from clock_timestamp()) * 1000`)
-        .catch((error) => this.#deps.logger.warn({ reason: describeError(error) }, 'rate limits not swept'));
-    }
+    this.#deps.db
+      .execute(SWEEP)
+      .catch((error) => this.#deps.logger.warn({ reason: describeError(error) }, 'rate limits not swept'));
   }
 
   #use(bucket: Bucket, cost: number, isOffline: boolean): void {

@@ -29,12 +29,15 @@ describe('a share of slots', () => {
     assert.equal(share.isForgettable(MINUTE_MS + 1), false, 'a request is in progress');
   });
 
-  it('is returned when nothing uses it, and renewed while something does', () => {
+  it('is returned when nothing uses it, and taken again when the process has lost what it uses', () => {
     const share = new SlotShare(SLOTS);
     share.granted(2, 2, 0);
     assert.deepEqual([share.isIdle(999), share.isIdle(1_000)], [false, true]);
     share.used = 2;
-    assert.deepEqual([share.isIdle(5_000), share.isIdle(5_001)], [false, true]);
+    assert.equal(share.isIdle(5_000), false);
+    share.lose();
+    assert.deepEqual([share.isIdle(0), share.isFree(0)], [true, undefined]);
+    assert.deepEqual(share.ask(0), { id: 'a', slots: 64, used: 2, wanted: 2 });
   });
 });
 
@@ -73,7 +76,7 @@ describe('a share of a bucket', () => {
 });
 
 describe('SharedLimitStore', () => {
-  it('deletes full buckets, and slots of ended processes, every ten minutes', (t) => {
+  it('deletes full buckets every ten minutes', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const statements: string[] = [];
     const db = {
@@ -85,13 +88,14 @@ describe('SharedLimitStore', () => {
     };
     let now = 0;
     const metrics = new Registry();
-    new SharedLimitStore({ db, logger: createLogger('silent'), metrics, now: () => now });
+    const lease = { id: 'proc_1', onRegained: () => {} };
+    new SharedLimitStore({ db, lease, logger: createLogger('silent'), metrics, now: () => now });
     now = 10 * MINUTE_MS;
     t.mock.timers.tick(1_000);
     assert.deepEqual(statements, []);
     now += 1;
     t.mock.timers.tick(1_000);
-    const swept = ['rate_limit_buckets', 'rate_limit_slots'];
+    const swept = ['rate_limit_buckets'];
     assert.deepEqual(statements, swept);
     t.mock.timers.tick(1_000);
     assert.deepEqual(statements, swept, 'not again');

@@ -5,8 +5,6 @@ import type { Bucket, Slots } from './limit-store.ts';
 export const SHARE_MS = 1_000;
 /** A process takes the refill of this time ahead, so that only small limits cost a statement per request. */
 const PREFETCH_MS = 1_000;
-/** A process renews the slots that it uses after this time. */
-export const RENEW_SLOTS_MS = 5_000;
 /** Part of all slots that a process takes ahead. */
 const PREFETCHED_SLOTS = 1 / 32;
 
@@ -125,10 +123,15 @@ export class SlotShare {
     return now - this.#exchangedAt < SHARE_MS;
   }
 
-  /** Whether slots are held that nothing uses, or the used ones are to be renewed. */
+  /** Whether slots are held that nothing uses, or used that others believe to be free. */
   isIdle(now: number): boolean {
-    if (this.held > this.used) return !this.isCurrent(now);
-    return this.used > 0 && now - this.#exchangedAt > RENEW_SLOTS_MS;
+    return this.held !== this.used && !this.isCurrent(now);
+  }
+
+  /** The process has lost its lease: others may have taken over its slots. */
+  lose(): void {
+    this.held = 0;
+    this.#exchangedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Whether the share is as good as a new one. */

@@ -22,16 +22,16 @@ const LIMITS = {
 export function signInLimiter(store: Pick<LimitStore, 'take' | 'charge'>): SignInLimits {
   return {
     take: async (attempt) => {
-      const charges = bucketsOf(attempt).map((bucket) => ({ bucket, cost: 1 }));
+      const charges = selectBuckets(attempt).map((bucket) => ({ bucket, cost: 1 }));
       return (await store.take({ charges, slots: [] }))?.waitMs ?? 0;
     },
     refund: (attempt) => {
-      for (const bucket of bucketsOf(attempt)) store.charge(bucket, -1);
+      for (const bucket of selectBuckets(attempt)) store.charge(bucket, -1);
     },
   };
 }
 
-function bucketsOf({ email, address, deviceId }: SignInAttempt) {
+function selectBuckets({ email, address, deviceId }: SignInAttempt) {
   // No emails in the table of the buckets.
   const account = hash('sha256', email);
   if (deviceId !== null) return [{ id: `sign-in ${account} device ${deviceId}`, limit: LIMITS.device }];

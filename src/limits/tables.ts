@@ -1,4 +1,5 @@
 import { doublePrecision, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { processes } from '../leases/tables.ts';
 
 /**
  * Buckets of requests and tokens that several processes share. Unlogged: no write waits for the disk, and a crash of the server fills all
@@ -10,15 +11,15 @@ export const rateLimitBuckets = pgTable('rate_limit_buckets', {
   fullAtMs: doublePrecision('full_at_ms').notNull(),
 });
 
-/** Concurrency slots that a process holds. Unlogged, too. */
+/** Concurrency slots that a process holds, until it ends. Unlogged, too. */
 export const rateLimitSlots = pgTable(
   'rate_limit_slots',
   {
     id: text().notNull(),
-    processId: text('process_id').notNull(),
+    processId: text('process_id')
+      .notNull()
+      .references(() => processes.id, { onDelete: 'cascade' }),
     held: integer().notNull(),
-    /** Milliseconds since 1970. A process that does not renew its slots until then has ended. */
-    expiresAtMs: doublePrecision('expires_at_ms').notNull(),
   },
   (table) => [primaryKey({ columns: [table.id, table.processId] })],
 );

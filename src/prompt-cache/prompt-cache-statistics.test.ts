@@ -11,6 +11,7 @@ import { DAY_MS, firstIdAt } from '../billing/usage-store.ts';
 import { loadConfig } from '../config/config.ts';
 import type { Database } from '../db/db.ts';
 import { ModelRegistry } from '../engines/registry.ts';
+import { ProcessLease } from '../leases/process-lease.ts';
 import { createLogger } from '../lib/logger.ts';
 import { registerCacheMetrics } from './metrics.ts';
 import { PromptCacheStatistics } from './prompt-cache-statistics.ts';
@@ -41,9 +42,10 @@ describe('prompt cache statistics of several processes', () => {
   const startProcess = async () => {
     const { engines, models } = twoEngines();
     const logger = createLogger('silent');
-    const statistics = await PromptCacheStatistics.start({ db, models, logger, now: () => clock.ms });
+    const lease = await new ProcessLease({ db, logger }).start();
+    const statistics = await PromptCacheStatistics.start({ db, lease, models, logger, now: () => clock.ms });
     running.push(statistics);
-    return { engines, statistics };
+    return { engines, lease, statistics };
   };
   let records = 0;
   const record = async (model: string, cachedTokens: number, isCacheHit: boolean | null = cachedTokens > 0) => {
@@ -131,7 +133,10 @@ describe('prompt cache statistics of several processes', () => {
     const killed = await startProcess();
     killed.engines[0].cache = { bytes: 2_097_152, entries: 5, evictions: 10 };
     await until(async () => (await caches(b.statistics)) === '2.5,6,17');
-    await db.execute("update prompt_cache_usage set updated_at = now() - interval '1 minute' where evictions = 10");
+    await db.execute(`update processes set renewed_at = now() - interval '31 seconds' where id = '${killed.lease.id}'`);
+    assert.equal(await caches(b.statistics), '0.5,1,17');
+    // A start moves the evictions of processes that have ended to one row.
+    await startProcess();
     assert.equal(await caches(b.statistics), '0.5,1,17');
     const { evictions, entries } = await b.statistics.reset();
     assert.deepEqual([evictions, entries], [0, 1]);

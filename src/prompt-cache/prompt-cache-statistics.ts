@@ -1,7 +1,7 @@
 import { sumPromptCache } from '../billing/usage-store.ts';
 import type { Database } from '../db/db.ts';
 import type { ModelCacheUsage, ModelRegistry } from '../engines/registry.ts';
-import { newId } from '../lib/ids.ts';
+import type { ProcessLease } from '../leases/process-lease.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
 import type { CacheStatistics } from './schema.ts';
@@ -10,13 +10,12 @@ import type { CacheBaseline } from './tables.ts';
 
 /** Entries, memory and evictions of other processes are at most this old. Nothing is written while they do not change. */
 const PUBLISH_MS = 1_000;
-/** Unchanged rows are rewritten after this time, as a heartbeat of the process. */
-const KEEP_ALIVE_MS = 20_000;
 const BYTES_PER_MB = 1_048_576;
 
 /** Dependencies of the statistics. */
 export interface PromptCacheStatisticsDeps {
   db: Pick<Database, 'sql'>;
+  lease: Pick<ProcessLease, 'id' | 'onRegained'>;
   models: Pick<ModelRegistry, 'cacheUsageByModel' | 'cacheSharers'>;
   logger: Logger;
   /** Returns Unix milliseconds. */
@@ -33,19 +32,22 @@ type ModelCounts = CacheBaseline & Pick<ModelCacheUsage, 'bytes' | 'entries'>;
  */
 export class PromptCacheStatistics {
   readonly #deps: PromptCacheStatisticsDeps;
-  readonly #processId = newId('process');
   #publishing: PeriodicTask | null = null;
   #published = '[]';
-  #publishedAtMs = Number.NEGATIVE_INFINITY;
 
   private constructor(deps: PromptCacheStatisticsDeps) {
     this.#deps = deps;
+    // Another process may have counted this one as ended.
+    deps.lease.onRegained(() => {
+      this.#published = '';
+    });
   }
 
   /** Publishes the caches of this process until `stop()`. The first start of an instance begins to count. */
   static async start(deps: PromptCacheStatisticsDeps): Promise<PromptCacheStatistics> {
     const statistics = new PromptCacheStatistics(deps);
     const { db, logger, now } = deps;
+    await foldEndedUsage(db.sql, null);
     if ((await selectBaseline(db.sql)) === null) {
       const counts = await statistics.#counts();
       await storeBaseline(db.sql, counts.map(toBaseline), { since: new Date(now()), replace: false });
@@ -82,25 +84,25 @@ export class PromptCacheStatistics {
   /** Keeps the evictions of this process in the sums. */
   async stop(): Promise<void> {
     await this.#publishing?.stop();
-    const { db, models } = this.#deps;
+    const { db, lease, models } = this.#deps;
     const usages = models.cacheUsageByModel();
     if (usages.size === 0 && this.#published === '[]') return;
     // Closed engines may report nothing any more: what was published counts.
-    if (usages.size > 0) await replaceUsage(db.sql, this.#processId, usages);
-    await foldEndedUsage(db.sql, this.#processId);
+    if (usages.size > 0) await replaceUsage(db.sql, lease.id, usages);
+    await foldEndedUsage(db.sql, lease.id);
   }
 
   async #counts(): Promise<ModelCounts[]> {
-    const { db, models } = this.#deps;
+    const { db, lease, models } = this.#deps;
     const counts = new Map<string, ModelCounts>();
     const find = (model: string) => {
-      const found = counts.get(model) ?? { model, ...{ hits: 0, misses: 0, cachedTokens: 0 }, ...NO_CACHE };
-      counts.set(model, found);
-      return found;
+      const row = counts.get(model) ?? { model, ...{ hits: 0, misses: 0, cachedTokens: 0 }, ...NO_CACHE };
+      counts.set(model, row);
+      return row;
     };
     for (const sum of await sumPromptCache(db.sql)) Object.assign(find(sum.model), sum);
     const own = [...models.cacheUsageByModel()].map(([model, usage]) => ({ model, ...usage }));
-    for (const usage of [...own, ...(await selectOtherUsage(db.sql, this.#processId))]) {
+    for (const usage of [...own, ...(await selectOtherUsage(db.sql, lease.id))]) {
       const model = find(usage.model);
       if (usage.bytes !== null) model.bytes = (model.bytes ?? 0) + usage.bytes;
       model.entries += usage.entries;
@@ -110,15 +112,12 @@ export class PromptCacheStatistics {
   }
 
   async #publish(): Promise<void> {
-    const { db, models } = this.#deps;
+    const { db, lease, models } = this.#deps;
     const usages = models.cacheUsageByModel();
     const text = JSON.stringify([...usages]);
-    const isDue = performance.now() - this.#publishedAtMs >= KEEP_ALIVE_MS;
-    if (text === this.#published && (!isDue || usages.size === 0)) return;
-    await replaceUsage(db.sql, this.#processId, usages);
+    if (text === this.#published) return;
+    await replaceUsage(db.sql, lease.id, usages);
     this.#published = text;
-    this.#publishedAtMs = performance.now();
-    if (isDue) await foldEndedUsage(db.sql, null);
   }
 }
 

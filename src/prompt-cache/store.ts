@@ -1,10 +1,9 @@
 import { and, eq, sql as expression, ne, notInArray } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import type { ModelCacheUsage } from '../engines/registry.ts';
+import { isRunning } from '../leases/process-lease.ts';
 import { type CacheBaseline, promptCacheBaseline, promptCacheUsage } from './tables.ts';
 
-/** A process that has not updated its rows for this time has ended. */
-const EXPIRED = expression`now() - interval '60 seconds'`;
 /** Process id of the rows of all ended processes. */
 const ENDED = '';
 
@@ -19,7 +18,7 @@ export async function replaceUsage(
   processId: string,
   usages: ReadonlyMap<string, ModelCacheUsage>,
 ): Promise<void> {
-  const rows = [...usages].map(([model, usage]) => ({ processId, model, ...usage, updatedAt: expression`now()` }));
+  const rows = [...usages].map(([model, usage]) => ({ processId, model, ...usage }));
   await sql.transaction(async (transaction) => {
     const ofProcess = eq(promptCacheUsage.processId, processId);
     const models = notInArray(promptCacheUsage.model, [...usages.keys()]);
@@ -31,41 +30,36 @@ export async function replaceUsage(
       .values(rows)
       .onConflictDoUpdate({
         target: [promptCacheUsage.processId, promptCacheUsage.model],
-        set: {
-          bytes: excluded('bytes'),
-          entries: excluded('entries'),
-          evictions: excluded('evictions'),
-          updatedAt: expression`now()`,
-        },
+        set: { bytes: excluded('bytes'), entries: excluded('entries'), evictions: excluded('evictions') },
       });
   });
 }
 
 /** Rows of the other processes. Those of ended processes have evictions only. */
 export function selectOtherUsage(sql: Sql, processId: string): Promise<CacheUsageRow[]> {
-  const { model, bytes, entries, evictions, updatedAt } = promptCacheUsage;
-  const isRunning = expression`${updatedAt} > ${EXPIRED}`;
+  const { model, bytes, entries, evictions } = promptCacheUsage;
+  const isCurrent = isRunning(expression`process_id`);
   return sql
     .select({
       model,
-      bytes: expression<number | null>`case when ${isRunning} then ${bytes} end`.mapWith(bytes),
-      entries: expression<number>`case when ${isRunning} then ${entries} else 0 end`.mapWith(entries),
+      bytes: expression<number | null>`case when ${isCurrent} then ${bytes} end`.mapWith(bytes),
+      entries: expression<number>`case when ${isCurrent} then ${entries} else 0 end`.mapWith(entries),
       evictions,
     })
     .from(promptCacheUsage)
     .where(ne(promptCacheUsage.processId, processId));
 }
 
-/** Moves the evictions of a process that ends, and of those that were killed, to the row of all ended processes. */
+/** Moves the evictions of processes that have ended to the row of all of them, and those of `processId`. */
 export async function foldEndedUsage(sql: Sql, processId: string | null): Promise<void> {
   await sql.execute(expression`
     with ended as (
       delete from ${promptCacheUsage}
-      where process_id <> ${ENDED} and (process_id = ${processId} or updated_at < ${EXPIRED})
+      where process_id <> ${ENDED} and (process_id = ${processId} or not ${isRunning(expression`process_id`)})
       returning model, evictions
     )
-    insert into ${promptCacheUsage} as total (process_id, model, bytes, entries, evictions, updated_at)
-    select ${ENDED}, model, null, 0, sum(evictions), '-infinity' from ended group by model order by model
+    insert into ${promptCacheUsage} as total (process_id, model, bytes, entries, evictions)
+    select ${ENDED}, model, null, 0, sum(evictions) from ended group by model order by model
     on conflict (process_id, model) do update set evictions = total.evictions + excluded.evictions`);
 }
 

@@ -17,7 +17,6 @@ export const promptCacheUsage = pgTable(
     entries: count('entries').notNull(),
     /** Since the start of the process. */
     evictions: count('evictions').notNull(),
-    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
   },
   ({ processId, model }) => [primaryKey({ columns: [processId, model] })],
 );

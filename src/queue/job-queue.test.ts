@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it, mock } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
 import type { Database } from '../db/db.ts';
+import { ProcessLease } from '../leases/process-lease.ts';
 import { createLogger } from '../lib/logger.ts';
 import { defineJob, type JobKind } from './define-job.ts';
 import { JobQueue } from './job-queue.ts';
@@ -41,17 +42,20 @@ function counted(count: number): { done: Promise<void>; call: () => void } {
 describe('JobQueue', () => {
   let db: Database;
   let queue: JobQueue;
+  let lease: ProcessLease;
   const logger = createLogger('silent');
   before(async () => {
     db = await openTestDatabase();
+    lease = await new ProcessLease({ db, logger }).start();
   });
   after(async () => {
     await queue.stop();
+    await lease.stop();
     await db.close();
   });
   beforeEach(async () => {
     await queue?.stop();
-    queue = await JobQueue.open(db, logger);
+    queue = await JobQueue.open({ db, lease, logger });
     await queue.define(Object.values(KINDS));
   });
 
@@ -149,7 +153,7 @@ describe('JobQueue', () => {
     await queue.enqueue(db.sql, kind, { n: 3 }, { key: 'a' });
     await started.done;
     await queue.stop();
-    queue = await JobQueue.open(db, logger);
+    queue = await JobQueue.open({ db, lease, logger });
     await queue.define(Object.values(KINDS));
     const { done, call } = counted(1);
     queue.work(kind, async ({ n }) => {

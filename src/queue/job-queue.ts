@@ -8,17 +8,15 @@ import {
 } from 'pg-boss';
 import type { Database, Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
+import { LEASE_SECONDS, type ProcessLease } from '../leases/process-lease.ts';
 import { AsyncEvent } from '../lib/async-event.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
 import type { JobConstraints, JobKind } from './define-job.ts';
-import { JobLease } from './job-lease.ts';
 import { RunningJobs } from './running-jobs.ts';
 
-/** A job without a heartbeat for this long is run by another process. */
-const HEARTBEAT_SECONDS = 30;
 /** How often each process searches for jobs without a heartbeat. */
 const SUPERVISE_SECONDS = 6;
 /** Minimum time between two searches of all processes; shorter than the interval above, or every other one would be skipped. */
@@ -37,7 +35,15 @@ const MAX_RETRY_SECONDS = 300;
 const KEEP_ENDED_SECONDS = 60 * 60;
 
 /** A fetched job; every fetch after the first increments `retryCount`, which identifies the run. */
-type Run<Data extends object> = Pick<JobWithMetadata<Data>, 'id' | 'data' | 'groupId' | 'retryCount'>;
+type Run<Data extends object> = Pick<JobWithMetadata<Data>, 'name' | 'id' | 'data' | 'groupId' | 'retryCount'>;
+
+/** Dependencies of the queue. */
+export interface JobQueueDeps {
+  db: Database;
+  /** Its heartbeats renew the running jobs. */
+  lease: ProcessLease;
+  logger: Logger;
+}
 
 /** One run of a job. The signal aborts when the process stops; an aborted job is run again. */
 export type JobHandler<Data extends object> = (data: Data, signal: AbortSignal) => Promise<void>;
@@ -50,16 +56,21 @@ export class JobQueue {
   readonly #boss: PgBoss;
   readonly #sql: Sql;
   readonly #logger: Logger;
+  readonly #lease: ProcessLease;
+  /** Aborts each running job that another process has taken over. */
+  readonly #held = new Map<Run<object>, AbortController>();
   readonly #events = new Map<string, AsyncEvent>();
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
   readonly #unlisten: () => void;
   readonly #releasing: PeriodicTask;
 
-  private constructor(boss: PgBoss, db: Pick<Database, 'listen' | 'sql'>, logger: Logger) {
+  private constructor(boss: PgBoss, { db, lease, logger }: JobQueueDeps) {
     this.#boss = boss;
     this.#sql = db.sql;
     this.#logger = logger;
+    this.#lease = lease;
+    lease.renewWith(() => this.#renewAll());
     this.#unlisten = db.listen('quire_jobs', {
       onNotification: (kind) => this.#events.get(kind)?.wake(),
       onGap: () => this.#wakeAll(),
@@ -68,7 +79,8 @@ export class JobQueue {
   }
 
   /** Opens the queue and creates its tables. `define` the kinds of jobs before the first is enqueued. */
-  static async open(db: Database, logger: Logger): Promise<JobQueue> {
+  static async open(deps: JobQueueDeps): Promise<JobQueue> {
+    const { db, logger } = deps;
     const boss = new PgBoss({
       db: { executeSql: (text, values) => db.execute(text, values) },
       schedule: false,
@@ -82,7 +94,7 @@ export class JobQueue {
     if (db.isExclusive) {
       await db.execute("update pgboss.job set state = 'retry', start_after = now() where state = 'active'");
     }
-    return new JobQueue(boss, db, logger);
+    return new JobQueue(boss, deps);
   }
 
   /** Creates or updates the queue of each kind. A process defines every kind that it enqueues or runs. */
@@ -161,18 +173,20 @@ export class JobQueue {
   }
 
   async #run<Data extends object>(kind: JobKind<Data>, job: Run<Data>, handler: JobHandler<Data>): Promise<void> {
-    const lease = new JobLease(HEARTBEAT_SECONDS, () => this.#renew(kind, job));
+    const takenOver = new AbortController();
+    const lost = AbortSignal.any([this.#lease.lost, takenOver.signal]);
+    this.#held.set(job, takenOver);
     let isOurs = true;
     let failure: unknown;
     try {
-      const signal = AbortSignal.any([this.#stopping.signal, lease.lost]);
+      const signal = AbortSignal.any([this.#stopping.signal, lost]);
       await runForOrganization(job.groupId ?? '', () => handler(job.data, signal));
       isOurs = await this.#whileHeld(kind, job, (options) => this.#boss.complete(kind.name, job.id, null, options));
     } catch (error) {
       failure = error;
-      isOurs = !lease.lost.aborted && (await this.#fail(kind, job, error));
+      isOurs = !lost.aborted && (await this.#fail(kind, job, error));
     } finally {
-      lease.end();
+      this.#held.delete(job);
     }
     if (isOurs) return;
     const error = failure === undefined ? undefined : describeError(failure);
@@ -222,14 +236,19 @@ export class JobQueue {
     });
   }
 
-  /** False when the job is not running any more, or in another process, as after its lease expired. */
-  async #renew(kind: JobKind<object>, job: Run<object>): Promise<boolean> {
-    try {
-      return await this.#whileHeld(kind, job, (options) => this.#boss.touch(kind.name, job.id, options));
-    } catch (error) {
-      this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job heartbeat failed');
-      throw error;
-    }
+  /** Renews the heartbeats of the running jobs, and aborts those that another process runs, as after a suspension. */
+  async #renewAll(): Promise<void> {
+    const held = [...this.#held];
+    if (held.length === 0) return;
+    const runs = JSON.stringify(held.map(([{ name, id, retryCount }]) => ({ name, id, run: retryCount })));
+    const { rows } = (await this.#sql.execute(tag`
+      update pgboss.job set heartbeat_on = now() from json_to_recordset(${runs}::json) as held (name text, id uuid, run int)
+      where job.name = held.name and job.id = held.id and retry_count = run and state = 'active' returning job.id`)) as unknown as {
+      rows: { id: string }[];
+    };
+    const renewed = new Set(rows.map(({ id }) => id));
+    for (const [{ id }, takenOver] of held)
+      if (!renewed.has(id)) takenOver.abort(new Error('the lease of the job was lost'));
   }
 }
 
@@ -243,7 +262,7 @@ async function createQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
     retryBackoff: true,
     retryDelayMax: MAX_RETRY_SECONDS,
     expireInSeconds: MAX_JOB_SECONDS,
-    heartbeatSeconds: HEARTBEAT_SECONDS,
+    heartbeatSeconds: LEASE_SECONDS,
     deleteAfterSeconds: KEEP_ENDED_SECONDS,
   });
   // Fills the queue cache of pg-boss: lookups inside transactions would need second connections, and could deadlock on the pool.

@@ -11,6 +11,7 @@ import {
 } from '../../test/console-users.ts';
 import { openTestDatabase } from '../../test/database.ts';
 import { type Answer, assertError, startApi, type TestApi } from '../../test/harness.ts';
+import { ProcessLease } from '../leases/process-lease.ts';
 import { createLogger } from '../lib/logger.ts';
 import { SharedLimitStore } from '../limits/shared-store.ts';
 import { signInLimiter } from '../limits/sign-in-limiter.ts';
@@ -174,8 +175,9 @@ describe('limits of sign-ins behind a trusted proxy', () => {
 describe('limits of sign-ins of several processes', () => {
   it('are those of all processes together, and take no email to the database', async () => {
     const db = await openTestDatabase();
+    const logger = createLogger('silent');
     const stores = [1, 2, 3].map(
-      () => new SharedLimitStore({ db, logger: createLogger('silent'), metrics: new Registry() }),
+      () => new SharedLimitStore({ db, lease: new ProcessLease({ db, logger }), logger, metrics: new Registry() }),
     );
     const limiters = stores.map(signInLimiter);
     const attempt = { email: 'ada@example.com', address: ATTACKER, deviceId: null };

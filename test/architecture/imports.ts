@@ -10,7 +10,8 @@ import { type Checker, isTest, type Source, type Violation, violationAt, walk } 
 export const ORDER: readonly (readonly string[])[] = [
   ['lib', 'errors', 'config'],
   ['data-folder', 'db', 'blobs', 'search', 'engines', 'extraction'],
-  ['queue', 'chunking'],
+  ['leases', 'chunking'],
+  ['queue'],
   ['deps'],
   ['http'],
   ['audit'],

@@ -5,10 +5,11 @@ import { eq } from 'drizzle-orm';
 import { selectOrganizationByName } from '../../src/accounts/store.ts';
 import { apiKeys } from '../../src/accounts/tables.ts';
 import { readBalance, readKeySpend, setBalance, sumCredits } from '../../src/billing/credits.ts';
-import { creditLeases, usageRecords } from '../../src/billing/tables.ts';
+import { usageRecords } from '../../src/billing/tables.ts';
 import type { Database } from '../../src/db/db.ts';
 import { notify } from '../../src/db/notifications.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { processes } from '../../src/leases/tables.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { settleAll } from '../../src/lib/settle-all.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -148,8 +149,8 @@ describe('credits of three services on one database', () => {
       await assertExact(responses);
     }
     assert.ok(responses.some(({ status }) => status === 200));
-    // Leases of killed services end. A running service may renew its lease before it has returned the unused share.
-    await db.sql.update(creditLeases).set({ expiresAt: new Date(0) });
+    // Leases of killed services end. A running service leases again what it uses.
+    await db.sql.update(processes).set({ renewedAt: new Date(0) });
     await pause(RETURN_MS);
     assert.equal((await readBalance(db.sql, organizationId))?.reservedMicros, 0);
   });

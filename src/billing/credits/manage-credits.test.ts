@@ -56,19 +56,20 @@ describe('/v1/admin/credits/{organization_id}', () => {
   it('a first and a lower balance hold in other processes before the response', async () => {
     const call = await limitedCall(api.db, null, null);
     const [notified, deaf] = [new TestProcess(api.db), new TestProcess(api.db)];
-    await notified.credits.start();
+    await notified.lease.start();
+    notified.credits.start();
     for (const { credits } of [notified, deaf]) {
       assert.equal(await credits.reserve(call, () => exactly(10)), null, 'unlimited');
     }
     const { organizationId } = call.caller;
-    await deaf.credits.renew();
+    await deaf.lease.beat();
     let isSet = false;
     const first = set(organizationId, { balance_micros: 10_000 }).finally(() => {
       isSet = true;
     });
     await until(async () => (await balanceOf(organizationId)) === 10_000);
     assert.equal(isSet, false, 'a process may still be unlimited');
-    await deaf.credits.renew();
+    await deaf.credits.giveBack();
     await first;
     for (const each of [notified, deaf]) {
       assert.equal((await each.reserve(call, exactly(100)))?.grantedMicros, 100);
@@ -80,10 +81,10 @@ describe('/v1/admin/credits/{organization_id}', () => {
     });
     await until(async () => (await balanceOf(organizationId)) === 0);
     assert.equal(isAnswered, false, 'a process may still use its lease');
-    for (const _ of ['notices', 'ends its lease']) await deaf.credits.renew();
+    for (const _ of ['notices', 'ends its lease']) await deaf.credits.giveBack();
     await adjusted;
     for (const each of [notified, deaf]) assert.equal(await each.reserve(call, exactly(1)), null);
-    for (const { credits } of [notified, deaf]) await credits.stop();
+    for (const each of [notified, deaf]) await each.stop();
   });
 
   it('a repeated Idempotency-Key adds the credit once', async () => {

@@ -4,8 +4,12 @@ import { Type } from 'typebox';
 import { until } from '../../../test/deadline.ts';
 import { assertError, useApi } from '../../../test/harness.ts';
 import { invalidValue } from '../../errors.ts';
+import { ProcessLease } from '../../leases/process-lease.ts';
+import { createLogger } from '../../lib/logger.ts';
 import { KEY_LIFETIME_MS, pruneIdempotencyKeys } from './idempotency.ts';
-import { claimKey, releaseKey, renewKey, storeResponse } from './store.ts';
+import { claimKey, releaseKey, storeResponse } from './store.ts';
+
+const logger = createLogger('silent');
 
 describe('Idempotency-Key', () => {
   let made = 0;
@@ -104,55 +108,44 @@ describe('Idempotency-Key', () => {
     assert.notEqual((await make('a', 'k8')).json.id, first.json.id);
   });
 
-  it('can be used again when its lease has expired; one that was only slow changes nothing then', async () => {
-    const use = (fingerprint: string) => ({
-      ...{ organizationId: 'org_lost', key: 'k', fingerprint },
+  it('can be used again when its process has ended; one that was only slow changes nothing then', async () => {
+    const { db } = api;
+    const { sql } = db;
+    const [slow, other] = [new ProcessLease({ db, logger }), new ProcessLease({ db, logger })];
+    await Promise.all([slow.beat(), other.beat()]);
+    const use = (fingerprint: string, { id: processId } = other) => ({
+      ...{ organizationId: 'org_lost', key: 'k', fingerprint, processId },
       claimedAt: new Date(1_800_000_000_000 + Number.parseInt(fingerprint, 36)),
     });
-    const { sql } = api.db;
     const age = (seconds: number) =>
-      api.db.execute(
-        `update idempotency_keys set renewed_at = now() - ${seconds} * interval '1 second' where organization_id = 'org_lost'`,
-      );
-    assert.equal(await claimKey(sql, use('a')), null);
+      db.execute(`update processes set renewed_at = now() - ${seconds} * interval '1 second' where id = '${slow.id}'`);
+    assert.equal(await claimKey(sql, use('a', slow)), null);
     await age(25);
     assert.equal((await claimKey(sql, use('b')))?.status, null);
-    await renewKey(sql, use('b'));
     await age(31);
-    await renewKey(sql, use('a'));
+    await slow.beat();
     assert.equal((await claimKey(sql, use('b')))?.fingerprint, 'a');
     await age(31);
     assert.equal(await claimKey(sql, use('b')), null);
     assert.equal((await claimKey(sql, use('c')))?.fingerprint, 'b');
-    await storeResponse(sql, use('a'), 200, 'slow');
-    await releaseKey(sql, use('a'));
+    await storeResponse(sql, use('a', slow), 200, 'slow');
+    await releaseKey(sql, use('a', slow));
     assert.equal((await claimKey(sql, use('c')))?.status, null);
     await storeResponse(sql, use('b'), 200, 'second');
-    await age(3600);
-    assert.equal((await claimKey(sql, use('c')))?.body, 'second');
+    await releaseKey(sql, use('b'));
+    await other.stop();
+    assert.equal((await claimKey(sql, use('c', slow)))?.body, 'second');
   });
 
-  it('is renewed while its first request runs, and no longer', async (t) => {
-    t.mock.timers.enable({ apis: ['setInterval'] });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    gate = promise;
-    const renewedAt = async () => {
-      const { rows } = await api.db.execute("select renewed_at::text as at from idempotency_keys where key = 'k10'");
-      return (rows as { at: string }[])[0]?.at;
+  it('can be used again when the database was away at the end of its first request', async (t) => {
+    const outage = () => {
+      throw new Error('no database');
     };
-    const first = make('a', 'k10');
-    await until(async () => (await renewedAt()) !== undefined);
-    const claimedAt = await renewedAt();
-    await until(async () => {
-      t.mock.timers.tick(10_000);
-      return (await renewedAt()) !== claimedAt;
-    });
-    resolve();
-    assert.equal((await first).status, 200);
-    const last = await renewedAt();
-    t.mock.timers.tick(60_000);
-    await make('a', 'k10');
-    assert.equal(await renewedAt(), last);
+    const mocks = (['update', 'delete'] as const).map((method) => t.mock.method(api.db.sql, method, outage));
+    assert.equal((await make('a', 'k10')).status, 500);
+    assertError(await make('a', 'k10'), 409, 'idempotency_conflict');
+    for (const { mock } of mocks) mock.restore();
+    await until(async () => (await make('a', 'k10')).status === 200);
   });
 
   it('is ignored by inference routes', async () => {

@@ -2,24 +2,16 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { idempotencyConflict, invalidValue } from '../../errors.ts';
-import { describeError } from '../../lib/operator-error.ts';
+import { retry } from '../../lib/retry.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
 import type { App } from '../app.ts';
-import {
-  claimKey,
-  deleteKeysBefore,
-  type KeyUse,
-  LEASE_SECONDS,
-  releaseKey,
-  renewKey,
-  storeResponse,
-} from './store.ts';
+import { claimKey, deleteKeysBefore, type KeyUse, releaseKey, storeResponse } from './store.ts';
 
 /** Time during which a key replays its response. */
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_KEY_CHARACTERS = 255;
-/** A third of the lease: two renewals may fail. */
-const RENEWAL_MS = (LEASE_SECONDS * 1000) / 3;
+/** Delays between attempts to release a key whose response was not stored. The last one repeats. */
+const RELEASE_DELAYS_MS = [500, 1_000, 5_000];
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,34 +25,23 @@ declare module 'fastify' {
 /**
  * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent` that are added after this call. The
  * same key and body within 24 hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that
- * still runs, gets 409; that of a killed process blocks its key for the rest of its lease. Responses of 500 and above are not stored, so
+ * still runs, gets 409; that of a killed process blocks its key until the process counts as ended. Responses of 500 and above are not stored, so
  * the caller can retry.
  */
-export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now' | 'secrets' | 'logger'>): void {
+export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'lease' | 'now' | 'secrets'>): void {
   app.decorateRequest('idempotencyUse', null);
   app.decorateRequest('firstResponse', null);
   // Hooks of these routes only: an async hook of all routes costs every request two promises.
   app.addHook('onRoute', (route) => {
     if (!route.config?.idempotent) return;
     route.preHandler = [claimOrReplay(deps), ...[route.preHandler ?? []].flat()];
-    const { handler } = route;
-    route.handler = async function leasedHandler(request, reply) {
-      const { idempotencyUse: use } = request;
-      if (use === null) return handler.call(this, request, reply);
-      const lease = setInterval(() => void renew(deps, use), RENEWAL_MS);
-      try {
-        return await handler.call(this, request, reply);
-      } finally {
-        clearInterval(lease);
-      }
-    };
     route.onSend = [...[route.onSend ?? []].flat(), keepResponse(app, deps)];
   });
 }
 
-function claimOrReplay(deps: Pick<Deps, 'db' | 'now' | 'secrets'>) {
+function claimOrReplay(deps: Pick<Deps, 'db' | 'lease' | 'now' | 'secrets'>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const use = keyUse(request, new Date(deps.now()));
+    const use = parseUse(request, { processId: deps.lease.id, claimedAt: new Date(deps.now()) });
     if (use === null) return;
     const first = await claimKey(deps.db.sql, use);
     if (first === null) {
@@ -82,14 +63,6 @@ function claimOrReplay(deps: Pick<Deps, 'db' | 'now' | 'secrets'>) {
   };
 }
 
-async function renew({ db, logger }: Pick<Deps, 'db' | 'logger'>, use: KeyUse): Promise<void> {
-  try {
-    await renewKey(db.sql, use);
-  } catch (error) {
-    logger.warn({ error: describeError(error) }, 'lease of an idempotency key not renewed');
-  }
-}
-
 function keepResponse(app: Pick<App, 'inFlight'>, deps: Pick<Deps, 'db' | 'secrets'>) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> => {
     const use = request.idempotencyUse;
@@ -102,6 +75,10 @@ function keepResponse(app: Pick<App, 'inFlight'>, deps: Pick<Deps, 'db' | 'secre
       ? releaseKey(deps.db.sql, use)
       : storeResponse(deps.db.sql, use, reply.statusCode, body);
     app.inFlight.add(stored);
+    // Otherwise the key stays claimed as long as this process runs.
+    const isPassing = () => !app.inFlight.isClosed;
+    const policy = { delaysMs: RELEASE_DELAYS_MS, budgetMs: KEY_LIFETIME_MS, isPassing };
+    stored.catch(() => retry(() => releaseKey(deps.db.sql, use), policy)).catch(() => {});
     await stored;
   };
 }
@@ -111,7 +88,7 @@ export function pruneIdempotencyKeys(deps: Pick<Deps, 'db' | 'now'>): Promise<vo
   return deleteKeysBefore(deps.db.sql, new Date(deps.now() - KEY_LIFETIME_MS));
 }
 
-function keyUse(request: FastifyRequest, claimedAt: Date): KeyUse | null {
+function parseUse(request: FastifyRequest, claim: Pick<KeyUse, 'processId' | 'claimedAt'>): KeyUse | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined || request.caller === null || !request.routeOptions.config.idempotent) return null;
   if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS) {
@@ -121,7 +98,7 @@ function keyUse(request: FastifyRequest, claimedAt: Date): KeyUse | null {
   // A secret is not replayed to another key of the organization, which may have fewer rights.
   if (isSealed(request)) identity.push(request.caller.keyId);
   const fingerprint = createHash('sha256').update(identity.join('\n')).digest('hex');
-  return { organizationId: request.caller.organizationId, key, fingerprint, claimedAt };
+  return { organizationId: request.caller.organizationId, key, fingerprint, ...claim };
 }
 
 const isSealed = (request: FastifyRequest): boolean => request.routeOptions.config.idempotent === 'sealed';

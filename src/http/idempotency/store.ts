@@ -1,5 +1,6 @@
-import { and, eq, lt, sql } from 'drizzle-orm';
+import { and, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
+import { isRunning } from '../../leases/process-lease.ts';
 import { idempotencyKeys } from './tables.ts';
 
 export type IdempotencyRow = typeof idempotencyKeys.$inferSelect;
@@ -9,14 +10,16 @@ export interface KeyUse {
   organizationId: string;
   key: string;
   fingerprint: string;
+  /** The process that runs the request. */
+  processId: string;
   /** Time of the claim. A later claim of an abandoned key has another one, so that the process that is late changes nothing. */
   claimedAt: Date;
 }
 
-/** A first use without a response that was not renewed for this time belongs to a process that has ended; its key can be claimed again. */
-export const LEASE_SECONDS = 30;
-
-/** Claims a key. Returns null for the first use, otherwise the row of the first use. */
+/**
+ * Claims a key. Returns null for the first use, otherwise the row of the first use. The key of a process that has ended without a response
+ * can be claimed again.
+ */
 export async function claimKey(db: Sql, use: KeyUse): Promise<IdempotencyRow | null> {
   const { claimedAt: createdAt, ...values } = use;
   const inserted = await db
@@ -24,19 +27,13 @@ export async function claimKey(db: Sql, use: KeyUse): Promise<IdempotencyRow | n
     .values({ ...values, createdAt })
     .onConflictDoUpdate({
       target: [idempotencyKeys.organizationId, idempotencyKeys.key],
-      set: { fingerprint: use.fingerprint, createdAt, renewedAt: sql`now()` },
-      // The clock of the database, because the clocks of two machines may differ by more than a lease.
-      setWhere: sql`${idempotencyKeys.status} is null and ${idempotencyKeys.renewedAt} < now() - ${LEASE_SECONDS} * interval '1 second'`,
+      set: { fingerprint: use.fingerprint, processId: use.processId, createdAt },
+      setWhere: sql`${idempotencyKeys.status} is null and not ${isRunning(sql`${idempotencyKeys.processId}`)}`,
     })
     .returning({ key: idempotencyKeys.key });
   if (inserted.length === 1) return null;
   const [row] = await db.select().from(idempotencyKeys).where(matchesKey(use));
   return row ?? null;
-}
-
-/** Renews the lease of a claim whose request still runs. */
-export async function renewKey(db: Sql, use: KeyUse): Promise<void> {
-  await db.update(idempotencyKeys).set({ renewedAt: sql`now()` }).where(matchesClaim(use));
 }
 
 /** Stores the response to the first use, and its fingerprint, which is known only now for streamed bodies. */
@@ -47,9 +44,9 @@ export async function storeResponse(db: Sql, use: KeyUse, status: number, body: 
     .where(matchesClaim(use));
 }
 
-/** Releases the key of a failed first use, so that the caller can retry. */
+/** Releases the key of a first use without a stored response, so that the caller can retry. */
 export async function releaseKey(db: Sql, use: KeyUse): Promise<void> {
-  await db.delete(idempotencyKeys).where(matchesClaim(use));
+  await db.delete(idempotencyKeys).where(and(matchesClaim(use), isNull(idempotencyKeys.status)));
 }
 
 /** Deletes keys first used before a time. */

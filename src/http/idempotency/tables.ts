@@ -12,8 +12,8 @@ export const idempotencyKeys = pgTable(
     status: integer(),
     body: jsonb(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
-    /** When the process of the first request last said that it runs, by the clock of the database. */
-    renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull().defaultNow(),
+    /** The process that runs the first request. */
+    processId: text('process_id'),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.key] }),
