@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/jobs/ingest-job.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
@@ -30,7 +30,7 @@ describe('audit log', () => {
     const { headers } = await api.send('DELETE', path, { key });
     const answer = await api.send('GET', `${PATH}?resource_id=${policy.id}`);
     assert.equal(answer.status, 200);
-    assertSchema(listOf(AuditEvent), answer.json);
+    assertSchema(listSchema(AuditEvent), answer.json);
     assert.doesNotMatch(answer.text, /secret/);
     const events = answer.json.data;
     assert.deepEqual(

@@ -1,4 +1,4 @@
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { type AuditDeps, listAuditEvents } from './list-events.ts';
 import { AuditEvent, AuditQuery } from './schema.ts';
@@ -14,7 +14,7 @@ export function auditRoutes(app: App, deps: AuditDeps): void {
           'Who created, changed or deleted keys, organizations, credits, guardrail policies, knowledge bases, data sources, members and model bindings. Oldest first, unless `order` is `desc`. Requires the scope `admin`.',
         tags: ['Admin'],
         querystring: AuditQuery,
-        response: { 200: listOf(AuditEvent) },
+        response: { 200: listSchema(AuditEvent) },
       },
       config: { scope: 'admin' },
     },

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test';
 import { callBatches, chatLine, createBatchOf, uploadBatchFile } from '../../test/batches.ts';
 import { encodeForm, sendForm } from '../../test/forms.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import { newId } from '../lib/ids.ts';
 import { RUN_BATCH } from './batch-job.ts';
 import { Batch, ListedBatch } from './schema.ts';
@@ -85,7 +85,7 @@ describe('/v1/batches', () => {
     const ids: string[] = [];
     for (const id of ['a', 'b', 'c']) ids.push((await createBatchOf(target, [chatLine(id, 'Hi')])).id);
     const page = await callBatches(target, 'GET', '?limit=2');
-    assertSchema(listOf(ListedBatch), page);
+    assertSchema(listSchema(ListedBatch), page);
     assert.deepEqual([page.has_more, page.last_id], [true, ids[1]]);
     const rest = await callBatches(target, 'GET', `?limit=2&after=${page.last_id}`);
     const listed = [...page.data, ...rest.data].map(({ id }) => id);

@@ -1,4 +1,4 @@
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { requireScope, toCall } from '../http/auth.ts';
@@ -43,7 +43,7 @@ export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics'
         description: 'The short form, oldest first unless `order` is `desc`.',
         tags,
         querystring: BatchListQuery,
-        response: { 200: listOf(ListedBatch) },
+        response: { 200: listSchema(ListedBatch) },
       },
       config,
     },

@@ -53,10 +53,10 @@ export async function requireOwnStores(deps: IdentityDeps): Promise<void> {
   for (const [name, store] of Object.entries(stores) as [StoreName, MarkedStore][]) {
     const stored = await selectIdentity(deps.db.sql, name);
     if (stored === undefined && deps.secrets === null) continue;
-    const known = stored ?? (await adopt(deps.db.sql, name, store));
-    if (await store.holds(known.marker)) continue;
+    const identity = stored ?? (await adopt(deps.db.sql, name, store));
+    if (await store.holds(identity.marker)) continue;
     throw new OperatorError(
-      `${store.title} of this process (${store.location}) is not the one that belongs to the database, which is ${known.location}. ${store.remedy} If that one is lost, 'quire db forget-store ${name}' accepts this one.`,
+      `${store.title} of this process (${store.location}) is not the one that belongs to the database, which is ${identity.location}. ${store.remedy} If that one is lost, 'quire db forget-store ${name}' accepts this one.`,
     );
   }
 }

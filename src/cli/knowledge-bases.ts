@@ -103,14 +103,14 @@ async function searchBase(name: string, words: readonly string[], { top, rerank,
   const api = await openApiClient();
   const { id } = await requireKnowledgeBase(api, name);
   const query = { query: words.join(' '), top_k: top, ...(rerank && { rerank }) };
-  const found = await api.json<RetrieveResponse>('POST', `${PATH}/${id}/retrieve`, query);
+  const response = await api.json<RetrieveResponse>('POST', `${PATH}/${id}/retrieve`, query);
   const shorten = (text: string) => {
     return full ? text : truncateGraphemes(text.replace(/\s+/g, ' ').trim(), MAX_HIT_CHARACTERS);
   };
-  printResult(options, found, () =>
-    found.results.length === 0
+  printResult(options, response, () =>
+    response.results.length === 0
       ? `Nothing found in '${name}'.`
-      : found.results
+      : response.results
           .map((hit) => `${hit.document_name} (score ${hit.score.toFixed(2)})\n  ${shorten(hit.text)}`)
           .join('\n\n'),
   );

@@ -26,13 +26,13 @@ export async function offerPull({ pull, input, output, decline, showUnreachable,
   const isReachable = await pull.isHubReachable();
   if (signal.aborted) return;
   if (!isReachable) return showUnreachable(model);
-  const known = DOWNLOADABLE_MODELS.find(({ name }) => name === model);
-  const size = ((known?.approximateBytes ?? 0) / 1e9).toFixed(1);
+  const downloadable = DOWNLOADABLE_MODELS.find(({ name }) => name === model);
+  const size = ((downloadable?.approximateBytes ?? 0) / 1e9).toFixed(1);
   const terminal = createInterface({ input, output });
   // A terminal in this mode sends no signal of its own.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
-    const question = `\nOnly the small bundled model answers so far: it quotes documents and does little else.\nDownload ${model} (${size} GB, ${known?.licence}) in the background? [Y/n] `;
+    const question = `\nOnly the small bundled model answers so far: it quotes documents and does little else.\nDownload ${model} (${size} GB, ${downloadable?.licence}) in the background? [Y/n] `;
     const answer = await terminal.question(question, { signal });
     if (/^\s*n/i.test(answer)) {
       await decline();

@@ -51,8 +51,8 @@ async function resetPassword(emailOrId: string, options: { json?: boolean }): Pr
 async function findUserId(api: AdminClient, emailOrId: string): Promise<string> {
   if (isId('user', emailOrId)) return emailOrId;
   const email = emailOrId.toLowerCase();
-  const found = await api.list<User>(PATH, { search: email });
-  const user = found.find((each) => each.email === email);
+  const matches = await api.list<User>(PATH, { search: email });
+  const user = matches.find((each) => each.email === email);
   if (user !== undefined) return user.id;
   throw new OperatorError(`There is no user '${emailOrId}'. 'quire users list' lists the users.`);
 }

@@ -66,10 +66,10 @@ export const gcs: Connector<typeof Config> = {
     return BY_SERVICE_ACCOUNT.check(config);
   },
   async checkAccess(http, config, signal) {
-    await clientOf(http, config, 0).json(listUrl(config, null, 1), signal);
+    await createClient(http, config, 0).json(listUrl(config, null, 1), signal);
   },
   async *list({ http }, config, signal) {
-    const client = clientOf(http, config);
+    const client = createClient(http, config);
     let pageToken: string | null = null;
     do {
       const page: ObjectPage = await client.json<ObjectPage>(listUrl(config, pageToken, OBJECTS_PER_PAGE), signal);
@@ -82,7 +82,7 @@ export const gcs: Connector<typeof Config> = {
     } while (pageToken !== null);
   },
   async fetch({ http }, config, { key, details = {} }, signal) {
-    const client = clientOf(http, config);
+    const client = createClient(http, config);
     const url = `${bucketUrl(config)}/o/${encodeURIComponent(key)}`;
     const { contentType, updated, metadata } = details as ObjectFacts;
     const { body } = await client.download(`${url}?alt=media`, signal);
@@ -91,7 +91,7 @@ export const gcs: Connector<typeof Config> = {
   },
 };
 
-function clientOf(http: GuardedHttp, { credentials }: GcsConfig, retries?: number) {
+function createClient(http: GuardedHttp, { credentials }: GcsConfig, retries?: number) {
   return createGoogleClient(http, {
     service: 'Google Cloud Storage',
     credentials,

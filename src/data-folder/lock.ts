@@ -66,7 +66,7 @@ export class FolderLock {
   static async take(folder: string, { logger, onLost, graceMs = GRACE_MS }: LockOptions): Promise<FolderLock> {
     const path = join(folder, LOCK_FILE);
     const isNew = createFile(folder, path);
-    const inode = inodeOf(path);
+    const inode = readInode(path);
     const database = openLocked(folder, path);
     const lock = new FolderLock(database, path, inode, onLost);
     try {
@@ -79,7 +79,7 @@ export class FolderLock {
         );
         await delay(graceMs);
       }
-      if (inode === null || inodeOf(path) !== inode) throw folderInUse(folder);
+      if (inode === null || readInode(path) !== inode) throw folderInUse(folder);
       return lock;
     } catch (error) {
       lock.release();
@@ -94,9 +94,9 @@ export class FolderLock {
   }
 
   async #check(): Promise<void> {
-    const found = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
+    const stats = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
     // The inode number of a locked file is not reused, so an equal number means the same file.
-    const isThere = found instanceof Error ? !isAbsent(found) : `${found.dev}:${found.ino}` === this.#inode;
+    const isThere = stats instanceof Error ? !isAbsent(stats) : `${stats.dev}:${stats.ino}` === this.#inode;
     if (isThere || !this.#database.isOpen) return;
     clearInterval(this.#timer);
     this.#onLost();
@@ -132,9 +132,9 @@ function openLocked(folder: string, path: string): DatabaseSync {
 }
 
 /** Device and inode number; null where there is no file. */
-function inodeOf(path: string): string | null {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? null : `${found.dev}:${found.ino}`;
+function readInode(path: string): string | null {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
 }
 
 const isAbsent = ({ code }: NodeJS.ErrnoException): boolean => code === 'ENOENT' || code === 'ENOTDIR';

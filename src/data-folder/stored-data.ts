@@ -20,12 +20,12 @@ export async function requireNoStoredData(
   traces: readonly string[] = [],
 ): Promise<void> {
   const entries = await listFolder(dataDir);
-  const found = traces.filter((name) => entries.includes(name));
-  if (await holdsBlobs(join(dataDir, 'blobs'))) found.push('blobs');
-  if ((await listFolder(join(dataDir, 'index'))).some((name) => TABLE.test(name))) found.push('index');
-  if (found.length === 0) return;
+  const present = traces.filter((name) => entries.includes(name));
+  if (await holdsBlobs(join(dataDir, 'blobs'))) present.push('blobs');
+  if ((await listFolder(join(dataDir, 'index'))).some((name) => TABLE.test(name))) present.push('index');
+  if (present.length === 0) return;
   throw new OperatorError(
-    `The data folder ${dataDir} holds data (${found.join(', ')}), but ${problem}. Restore the whole folder from a backup, or set QUIRE_DATABASE_URL if the database is elsewhere. To begin without the data instead, move the folder away or set QUIRE_DATA_DIR to another one.`,
+    `The data folder ${dataDir} holds data (${present.join(', ')}), but ${problem}. Restore the whole folder from a backup, or set QUIRE_DATABASE_URL if the database is elsewhere. To begin without the data instead, move the folder away or set QUIRE_DATA_DIR to another one.`,
   );
 }
 

@@ -49,10 +49,15 @@ export class FailedStatement extends Error {
   /** `error` is the error of the driver. */
   constructor(statement: string, error: unknown) {
     const { code, constraint, table, column } = (error ?? {}) as Report;
-    const facts = { code: textOf(code), constraint: textOf(constraint), table: textOf(table), column: textOf(column) };
-    const known = Object.entries(facts).flatMap(([name, text]) => (text === null ? [] : [`${name} ${text}`]));
+    const facts = {
+      code: readText(code),
+      constraint: readText(constraint),
+      table: readText(table),
+      column: readText(column),
+    };
+    const labels = Object.entries(facts).flatMap(([name, text]) => (text === null ? [] : [`${name} ${text}`]));
     const reason = QUOTES_VALUES.test(facts.code ?? '') ? 'a value or its form is not accepted' : describeError(error);
-    const more = known.length === 0 ? '' : ` (${known.join(', ')})`;
+    const more = labels.length === 0 ? '' : ` (${labels.join(', ')})`;
     const isNotWritable = CANNOT_WRITE.has(facts.code ?? '');
     const advice = isNotWritable ? `The database cannot write. ${FREE_SPACE} ` : '';
     super(`${advice}${reason}${more} in: ${truncateText(statement, MAX_STATEMENT_CHARACTERS)}`);
@@ -66,7 +71,7 @@ export class FailedStatement extends Error {
   }
 }
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const readText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** Runs a statement and converts its error to a `FailedStatement`. `text` has placeholders instead of values. */
 export async function running<T>(text: string, run: () => Promise<T>): Promise<T> {

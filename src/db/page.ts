@@ -29,7 +29,7 @@ export const NameSearch = Type.Optional(
 export const DEFAULT_PAGE_SIZE = 20;
 
 /** The list envelope around items of one schema, in ascending order of creation. */
-export const listOf = <T extends ReturnType<typeof Type.Object>>(item: T) =>
+export const listSchema = <T extends ReturnType<typeof Type.Object>>(item: T) =>
   Type.Object(
     {
       object: Type.Literal('list'),

@@ -25,8 +25,8 @@ const PREFIXES_BY_MODEL: readonly (readonly [RegExp, Prefixes])[] = [
 /** Returns the prefixes of a model by its names; none for unknown models. */
 export function findPrefixes(...names: readonly (string | null)[]): Prefixes {
   for (const name of names) {
-    const known = PREFIXES_BY_MODEL.find(([pattern]) => pattern.test((name ?? '').toLowerCase()));
-    if (known !== undefined) return known[1];
+    const entry = PREFIXES_BY_MODEL.find(([pattern]) => pattern.test((name ?? '').toLowerCase()));
+    if (entry !== undefined) return entry[1];
   }
   return NONE;
 }

@@ -169,11 +169,11 @@ const DEFAULT_CONTEXT_TOKENS = 8_192;
 
 /** Returns the context length in tokens: the smaller of the contract's and the engine's; null when neither is known. */
 export function knownContextTokens(model: ModelView): number | null {
-  const known = Math.min(
+  const limit = Math.min(
     model.maxContextTokens ?? Number.POSITIVE_INFINITY,
     model.engine?.contextLength() ?? Number.POSITIVE_INFINITY,
   );
-  return Number.isFinite(known) ? known : null;
+  return Number.isFinite(limit) ? limit : null;
 }
 
 /** Returns the context length in tokens to show and to plan with: 8192 when it is unknown. */

@@ -90,8 +90,8 @@ function contradicts(head: Uint8Array, declared: string): boolean {
 
 /** Whether at least `count` bytes are not ASCII. */
 function hasHighBytes(bytes: Uint8Array, count: number): boolean {
-  let found = 0;
-  return bytes.some((byte) => byte >= 0x80 && ++found >= count);
+  let matches = 0;
+  return bytes.some((byte) => byte >= 0x80 && ++matches >= count);
 }
 
 /** The bytes without an incomplete UTF-8 sequence at the end. */

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { encodeForm, type Part, sendForm } from '../../test/forms.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { newBlobKey } from '../blobs/blob-store.ts';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import { newId } from '../lib/ids.ts';
 import { createLogger } from '../lib/logger.ts';
 import { deleteOrphanedBlobs } from './orphaned-blobs.ts';
@@ -91,7 +91,7 @@ describe('files', () => {
       const seen: string[] = [];
       for (let after = ''; ; ) {
         const { json } = await api.send('GET', `/v1/files?limit=2${query}${after}`, { key });
-        assertSchema(listOf(File), json);
+        assertSchema(listSchema(File), json);
         seen.push(...json.data.map((file: { id: string }) => file.id));
         if (!json.has_more) return seen;
         assert.equal(json.last_id, json.data.at(-1).id);

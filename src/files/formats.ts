@@ -73,16 +73,16 @@ export function requireFilename(name: string): string {
 
 function extensionsFor(purpose: FilePurpose): string[] {
   const formats = Object.entries(FORMATS);
-  return formats.filter(([, format]) => isFormatOf(purpose, format)).map(([extension]) => extension);
+  return formats.filter(([, format]) => isAllowedFormat(purpose, format)).map(([extension]) => extension);
 }
 
-function isFormatOf(purpose: FilePurpose, { kind }: FileFormat): boolean {
+function isAllowedFormat(purpose: FilePurpose, { kind }: FileFormat): boolean {
   return kind === 'json-lines' || !JSON_LINES_ONLY.has(purpose);
 }
 
 /** Throws 400 `invalid_value` unless files of the format may have the purpose. */
 export function requirePurposeFormat(format: FileFormat, purpose: FilePurpose): void {
-  if (!isFormatOf(purpose, format)) {
+  if (!isAllowedFormat(purpose, format)) {
     throw invalidValue('file', `must be a .jsonl file for the purpose '${purpose}'`);
   }
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
@@ -27,7 +27,7 @@ export function fileRoutes(app: App, deps: FileDeps): void {
   app.get(
     '/v1/files',
     {
-      schema: { summary: 'List the files', tags, querystring: FileListQuery, response: { 200: listOf(File) } },
+      schema: { summary: 'List the files', tags, querystring: FileListQuery, response: { 200: listSchema(File) } },
       config,
     },
     async (request) => listFiles(deps, toCall(request).caller.organizationId, request.query),

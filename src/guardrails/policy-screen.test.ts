@@ -5,7 +5,7 @@ import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import { usageRecords } from '../billing/tables.ts';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
 import { newId } from '../lib/ids.ts';
@@ -103,7 +103,7 @@ describe('a guardrail policy', () => {
     assert.equal(output.json.choices[0].finish_reason, 'content_filter');
     const list = (query: string) => api.send('GET', `/v1/guardrail-blocks${query}`, { key });
     const { json, text } = await list('?order=desc');
-    assertSchema(listOf(GuardrailBlock), json);
+    assertSchema(listSchema(GuardrailBlock), json);
     const common = { object: 'guardrail_block', policy_id: policy.id, key_id: keyId, route: '/v1/chat/completions' };
     const facts = { ...common, model: 'general-8b', reasons: ["topic 'falcon' (block)"] };
     assert.deepEqual(

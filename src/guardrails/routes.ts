@@ -1,4 +1,4 @@
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { listBlocks } from './blocks.ts';
@@ -54,7 +54,7 @@ export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): vo
         summary: 'List the guardrail policies',
         tags,
         querystring: PolicyListQuery,
-        response: { 200: listOf(GuardrailPolicy) },
+        response: { 200: listSchema(GuardrailPolicy) },
       },
       config,
     },
@@ -108,7 +108,7 @@ function blockRoute(app: App, deps: PolicyDeps): void {
           'Inputs and outputs that policies have blocked in the last 30 days, without their text. Oldest first unless `order` is `desc`.',
         tags,
         querystring: BlockQuery,
-        response: { 200: listOf(GuardrailBlock) },
+        response: { 200: listSchema(GuardrailBlock) },
       },
       config,
     },

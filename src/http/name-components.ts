@@ -30,8 +30,8 @@ export function nameComponents<Document extends { paths?: unknown; components?: 
       Object.entries(isNamed ? rest : schema).map(([key, member]) => [key, DATA.has(key) ? member : extract(member)]),
     );
     if (!isNamed) return extracted;
-    const known = schemas.get(title);
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(extracted)) {
+    const existing = schemas.get(title);
+    if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(extracted)) {
       throw new Error(`two schemas have the name '${title}'`);
     }
     schemas.set(title, extracted);
@@ -88,8 +88,8 @@ class SharedParts {
   #name(status: string, variant: string, response: Json): string {
     const base = (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '') + variant;
     for (const name of [base, `${base}OfModelCall`, `${base}${this.#responses.size}`]) {
-      const known = this.#responses.get(name);
-      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(response)) continue;
+      const existing = this.#responses.get(name);
+      if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(response)) continue;
       this.#responses.set(name, response);
       return name;
     }

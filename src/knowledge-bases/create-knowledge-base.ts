@@ -26,7 +26,7 @@ export async function createKnowledgeBase(
   const { organizationId } = caller;
   const { embedding_model: named } = body;
   const { model } = resolveModel(deps, caller, { kind: 'embedding', model: named, param: 'embedding_model' });
-  const chunking = chunkingOf(body.chunking_strategy ?? {});
+  const chunking = resolveChunking(body.chunking_strategy ?? {});
   const now = new Date(deps.now());
   const row: KnowledgeBaseRow = {
     id: newId('knowledgeBase'),
@@ -53,7 +53,7 @@ export async function createKnowledgeBase(
   return viewKnowledgeBase(row);
 }
 
-function chunkingOf(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>) {
+function resolveChunking(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>) {
   const { type, chunk_size } = { ...DEFAULTS, ...given };
   // Default overlap of small chunks: the same share of the chunk as for the default chunk size.
   const usual = chunk_size > DEFAULTS.chunk_overlap ? DEFAULTS.chunk_overlap : Math.floor(chunk_size / 8);

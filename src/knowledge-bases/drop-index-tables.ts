@@ -26,8 +26,8 @@ export async function dropIndexTable(deps: DropDeps, id: string): Promise<boolea
     await deps.chunks.drop(id);
     return true;
   } catch (error) {
-    const told = { knowledgeBase: id, reason: describeError(error) };
-    deps.logger.warn(told, 'an index could not be removed; tried again in an hour');
+    const fields = { knowledgeBase: id, reason: describeError(error) };
+    deps.logger.warn(fields, 'an index could not be removed; tried again in an hour');
     return false;
   }
 }

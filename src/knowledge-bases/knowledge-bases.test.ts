@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import { dropIndexTables } from './drop-index-tables.ts';
 import { MAX_WRITE_DURATION_MS } from './max-write-duration.ts';
 import { KnowledgeBase, ListedKnowledgeBase } from './schema.ts';
@@ -143,7 +143,7 @@ describe('GET /v1/knowledge-bases', () => {
     for (const name of ['a', 'b', 'c']) ids.push((await create({ name, metadata: { x: 1 } }, key)).json.id);
     const get = async (query: string) => (await api.send('GET', `${PATH}${query}`, { key })).json;
     const first = await get('?limit=2');
-    assertSchema(listOf(ListedKnowledgeBase), first);
+    assertSchema(listSchema(ListedKnowledgeBase), first);
     assert.deepEqual(
       first.data.map(({ id }: { id: string }) => id),
       ids.slice(0, 2),

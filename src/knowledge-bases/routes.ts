@@ -1,4 +1,4 @@
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
@@ -40,7 +40,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
         summary: 'List the knowledge bases',
         tags,
         querystring: KnowledgeBaseListQuery,
-        response: { 200: listOf(ListedKnowledgeBase) },
+        response: { 200: listSchema(ListedKnowledgeBase) },
       },
       config,
     },

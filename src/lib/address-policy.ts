@@ -33,15 +33,15 @@ const HOST_NAME = /^[A-Za-z0-9._-]+$/;
 
 /** Decides to which addresses outgoing connections on behalf of tenants may go: public ones, and those that the operator allows. */
 export class AddressPolicy {
-  readonly #blocked = rangesOf([...BLOCKED_IPV4, ...BLOCKED_IPV6]);
-  readonly #publicIpv6 = rangesOf(PUBLIC_IPV6);
+  readonly #blocked = createBlockList([...BLOCKED_IPV4, ...BLOCKED_IPV6]);
+  readonly #publicIpv6 = createBlockList(PUBLIC_IPV6);
   readonly #allowedRanges: BlockList;
   readonly #allowedHosts: ReadonlySet<string>;
 
   /** `allowed`: host names, addresses and CIDR ranges. Throws an `OperatorError` with a predicate for an invalid one. */
   constructor(allowed: readonly string[]) {
     const isRange = (entry: string) => isIP(entry) !== 0 || entry.includes('/');
-    this.#allowedRanges = rangesOf(allowed.filter(isRange));
+    this.#allowedRanges = createBlockList(allowed.filter(isRange));
     const hosts = allowed.filter((entry) => !isRange(entry));
     const invalid = hosts.find((host) => !HOST_NAME.test(host));
     if (invalid !== undefined) throw invalidEntry(invalid);
@@ -75,7 +75,7 @@ function invalidEntry(entry: string): OperatorError {
   );
 }
 
-function rangesOf(entries: readonly string[]): BlockList {
+function createBlockList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const range = parseAddressRange(entry);

@@ -35,11 +35,11 @@ function findMessage(error: unknown): string {
   const fields = error as Record<string, unknown>;
   if (typeof fields['message'] === 'string' && fields['message'] !== '') return fields['message'];
   const name = typeof fields['name'] === 'string' ? fields['name'] : (error.constructor?.name ?? 'object');
-  const known = IDENTIFYING_FIELDS.flatMap((key) => {
+  const idFields = IDENTIFYING_FIELDS.flatMap((key) => {
     const value = fields[key];
     return typeof value === 'string' || typeof value === 'number' ? [`${key} ${value}`] : [];
   });
-  return `${name} without a message${known.length === 0 ? '' : ` (${known.join(', ')})`}`;
+  return `${name} without a message${idFields.length === 0 ? '' : ` (${idFields.join(', ')})`}`;
 }
 
 /** Returns name, message and stack of any thrown value, for logs of internal errors. */

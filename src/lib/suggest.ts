@@ -3,13 +3,13 @@ const MAX_DIFFERENCE = 0.5;
 
 /** Returns the candidate most similar to a misspelled word, ignoring case: one that it begins, or the one with the fewest edits. Null: none is similar. */
 export function suggestSimilar(word: string, candidates: readonly string[]): string | null {
-  const wanted = word.toLowerCase();
+  const target = word.toLowerCase();
   let best: { candidate: string; edits: number } | null = null;
   for (const candidate of candidates) {
     const name = candidate.toLowerCase();
-    const isPart = wanted.length >= 3 && (name.startsWith(wanted) || wanted.startsWith(name));
-    const edits = isPart ? 0.5 : editDistance(wanted, name);
-    if (edits > Math.max(wanted.length, name.length) * MAX_DIFFERENCE) continue;
+    const isPart = target.length >= 3 && (name.startsWith(target) || target.startsWith(name));
+    const edits = isPart ? 0.5 : editDistance(target, name);
+    if (edits > Math.max(target.length, name.length) * MAX_DIFFERENCE) continue;
     if (best === null || edits < best.edits) best = { candidate, edits };
   }
   return best?.candidate ?? null;

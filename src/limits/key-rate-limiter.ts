@@ -100,8 +100,8 @@ export class KeyRateLimiter implements RateLimiter {
 
   /** The estimates of a holder of slots. */
   slotWaits({ id }: Pick<Slots, 'id'>): SlotWaits {
-    const known = this.#waits.get(id);
-    if (known !== undefined) return known;
+    const waiting = this.#waits.get(id);
+    if (waiting !== undefined) return waiting;
     if (this.#waits.size >= MAX_SLOT_WAITS) this.#waits.delete(this.#waits.keys().next().value as string);
     const added = new SlotWaits();
     this.#waits.set(id, added);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
-import { listOf } from '../db/page.ts';
+import { listSchema } from '../db/page.ts';
 import { Model } from './schema.ts';
 
 describe('GET /v1/models', () => {
@@ -9,7 +9,7 @@ describe('GET /v1/models', () => {
 
   it('200 with every id of the interface, whole', async () => {
     const { json } = await api.send('GET', '/v1/models');
-    assertSchema(listOf(Model), json);
+    assertSchema(listSchema(Model), json);
     assert.deepEqual(
       json.data.map((model: { id: string }) => model.id),
       [

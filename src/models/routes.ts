@@ -1,4 +1,4 @@
-import { ListQuery, listOf } from '../db/page.ts';
+import { ListQuery, listSchema } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { findModel, viewModel } from './find-model.ts';
@@ -14,7 +14,7 @@ export function modelRoutes(app: App, deps: Pick<Deps, 'models'>): void {
         summary: 'List the models',
         tags: ['Models'],
         querystring: ListQuery,
-        response: { 200: listOf(Model) },
+        response: { 200: listSchema(Model) },
       },
     },
     async (request) => listModels(deps, request.query),

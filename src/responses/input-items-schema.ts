@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, listOf } from '../db/page.ts';
+import { ListQuery, listSchema } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { FunctionCallItem, ResponseAnnotation } from './item-schema.ts';
 
@@ -57,7 +57,7 @@ titleSchemas({ CompactionItem, ResponseInputItem });
 
 /** Response of `GET /v1/responses/{response_id}/input_items`. */
 export const ResponseInputItemList = Type.Object({
-  ...listOf(Type.Object({})).properties,
+  ...listSchema(Type.Object({})).properties,
   data: Type.Array(ResponseInputItem),
 });
 

@@ -70,7 +70,7 @@ export class Telemetry {
       const name = route === undefined ? request.method : `${request.method} ${route}`;
       const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, caller);
       this.#requests.set(request.id, { span, startedAtMs: performance.now() });
-      withTraceHeaders(headersOf(trace.setSpan(caller, span)), done);
+      withTraceHeaders(injectHeaders(trace.setSpan(caller, span)), done);
     });
     app.addHook('onResponse', (request, reply, done) => {
       const traced = this.#requests.get(request.id);
@@ -128,7 +128,7 @@ export class Telemetry {
     const attributes = { 'messaging.operation.type': 'process', 'messaging.destination.name': name };
     const span = this.#tracer.startSpan(`process ${name}`, { kind: SpanKind.CONSUMER, attributes, root: true });
     try {
-      await withTraceHeaders(headersOf(trace.setSpan(ROOT_CONTEXT, span)), run);
+      await withTraceHeaders(injectHeaders(trace.setSpan(ROOT_CONTEXT, span)), run);
     } catch (error) {
       span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER');
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -144,7 +144,7 @@ export class Telemetry {
   }
 }
 
-function headersOf(traced: Context): TraceHeaders {
+function injectHeaders(traced: Context): TraceHeaders {
   const headers: Record<string, string> = {};
   propagator.inject(traced, headers, defaultTextMapSetter);
   return headers;

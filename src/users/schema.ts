@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, listOf } from '../db/page.ts';
+import { ListQuery, listSchema } from '../db/page.ts';
 import { MUST } from '../http/validation.ts';
 import { SCOPES, USER_ROLES } from '../lib/caller.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
@@ -119,7 +119,7 @@ export const User = Type.Object({
   created_at: Time,
 });
 export type User = Static<typeof User>;
-export const UserList = listOf(User);
+export const UserList = listSchema(User);
 
 /** Query parameters of `GET /v1/admin/users`. */
 export const UsersQuery = Type.Object({
@@ -155,7 +155,7 @@ export const Member = Type.Object({
   created_at: Time,
 });
 export type Member = Static<typeof Member>;
-export const MemberList = listOf(Member);
+export const MemberList = listSchema(Member);
 
 /** Body of `PATCH /v1/admin/members/{user_id}`. */
 export const UpdateMember = Type.Object({ role: Role });
@@ -179,7 +179,7 @@ export const Invitation = Type.Object({
   created_at: Time,
 });
 export type Invitation = Static<typeof Invitation>;
-export const InvitationList = listOf(Invitation);
+export const InvitationList = listSchema(Invitation);
 
 /** An invitation with its token, shown once. The link is `/join#TOKEN` of the console. */
 export const InvitationWithToken = Type.Object({ ...Invitation.properties, token: Type.String() });
@@ -196,7 +196,7 @@ export const BrowserSession = Type.Object({
   expires_at: Time,
 });
 export type BrowserSession = Static<typeof BrowserSession>;
-export const BrowserSessionList = listOf(BrowserSession);
+export const BrowserSessionList = listSchema(BrowserSession);
 
 /** Response of `DELETE /v1/browser-sessions/{session_id}`. */
 export const DeletedBrowserSession = Type.Object({
@@ -215,7 +215,7 @@ export const Identity = Type.Object({
   created_at: Time,
 });
 export type Identity = Static<typeof Identity>;
-export const IdentityList = listOf(Identity);
+export const IdentityList = listSchema(Identity);
 
 /** Response of `DELETE /v1/session/identities/{identity_id}`. */
 export const DeletedIdentity = Type.Object({

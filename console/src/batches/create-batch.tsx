@@ -57,16 +57,16 @@ function CheckedFile({ file, onReset, onClose, onCreated }: CheckedFileProps) {
     queryKey: ['models'],
     queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
   });
-  const known = models.data?.data.map(({ id }) => id) ?? null;
+  const modelIds = models.data?.data.map(({ id }) => id) ?? null;
   const { create, uploadShare } = useCreateBatch(file, check, onCreated);
   const send = useSendOnce(create);
   if (error !== null) return <ErrorState error={error} onRetry={onReset} />;
   if (check === null) return <LabelledProgress label={fill(batches.checking, { name: file.name })} share={share} />;
-  const isKnown = known === null || [...check.models.keys()].every((model) => known.includes(model));
+  const isKnown = modelIds === null || [...check.models.keys()].every((model) => modelIds.includes(model));
   const isValid = check.requests > 0 && check.defects.length === 0 && isKnown;
   return (
     <Stack>
-      <BatchCheckReport file={file} check={check} knownModels={known} />
+      <BatchCheckReport file={file} check={check} knownModels={modelIds} />
       {create.isPending && (
         <LabelledProgress label={fill(batches.uploading, { name: file.name })} share={uploadShare} />
       )}

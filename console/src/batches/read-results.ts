@@ -31,12 +31,15 @@ export async function readResults({ results, input }: ResultFiles, after: string
   const [start = 0, inputStart = 0] = (after ?? '0:0').split(':').map(Number);
   const { lines, next } = await readFileLines(results, start, { limit: PAGE_LINES, signal });
   const data = lines.map(parseResult);
-  const wanted = new Set(data.map(({ customId }) => customId));
-  const found = await findRequests(input, inputStart, wanted, signal).catch(() => ({ requests: new Map(), next: 0 }));
+  const customIds = new Set(data.map(({ customId }) => customId));
+  const batch = await findRequests(input, inputStart, customIds, signal).catch(() => ({
+    requests: new Map(),
+    next: 0,
+  }));
   return {
-    data: data.map((result) => ({ ...result, request: found.requests.get(result.customId)?.['body'] ?? null })),
+    data: data.map((result) => ({ ...result, request: batch.requests.get(result.customId)?.['body'] ?? null })),
     has_more: next !== null,
-    last_id: next === null ? null : `${next}:${found.next}`,
+    last_id: next === null ? null : `${next}:${batch.next}`,
   };
 }
 

@@ -54,9 +54,9 @@ export function InstanceSettingsPage() {
 
 function Settings({ configuration: found, search }: { configuration: Configuration; search: string }) {
   const configuration = useConfigurationMessages();
-  const wanted = search.toLowerCase();
+  const term = search.toLowerCase();
   const matches = found.settings.filter(({ variable, file_key, description }) =>
-    `${variable} ${file_key} ${description}`.toLowerCase().includes(wanted),
+    `${variable} ${file_key} ${description}`.toLowerCase().includes(term),
   );
   const limits = matches.filter(({ variable }) => LIMITS.has(variable));
   const others = matches.filter(({ variable }) => !LIMITS.has(variable));

@@ -27,7 +27,7 @@ export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
   const { data: limits } = useQuery(uploadLimits);
   const { files, failure, isBusy, actions } = uploads;
   const newestJobs = useMemo(() => findNewestJobs(live), [live]);
-  const jobOf = ({ retryJobId, sourceId }: FileUpload) =>
+  const findJob = ({ retryJobId, sourceId }: FileUpload) =>
     (retryJobId === null ? newestJobs.get(sourceId ?? '') : live.jobs.get(retryJobId)) ?? null;
   return (
     <Stack mb="md">
@@ -53,7 +53,7 @@ export function UploadDocuments({ kbId, uploads, live }: UploadDocumentsProps) {
         >
           <div aria-live="polite">
             {files.map((upload) => (
-              <UploadRow key={upload.id} kbId={kbId} upload={upload} job={jobOf(upload)} actions={actions} />
+              <UploadRow key={upload.id} kbId={kbId} upload={upload} job={findJob(upload)} actions={actions} />
             ))}
           </div>
         </Paper>

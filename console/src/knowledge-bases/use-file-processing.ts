@@ -20,7 +20,7 @@ export function useFileProcessing(
   { kbId, job, follow }: { kbId: string; job: Job | null; follow: UploadActions['follow'] },
 ) {
   const documents = useQuery({
-    queryKey: ['upload-documents', kbId, sourceId, versionOf(job)],
+    queryKey: ['upload-documents', kbId, sourceId, jobVersion(job)],
     queryFn: () => readDocuments(kbId, sourceId ?? '', job !== null && isFinished(job)),
     enabled: sourceId !== null && job !== null && job.status !== 'queued',
     placeholderData: keepPreviousData,
@@ -47,7 +47,7 @@ export function useFileProcessing(
   return { processing, retry };
 }
 
-const versionOf = (job: Job | null): string | null =>
+const jobVersion = (job: Job | null): string | null =>
   job && [job.id, job.status, job.documents_processed, job.documents_failed].join(':');
 
 /** Reads the newest documents of a data source while its job runs, and all of them at the end. */

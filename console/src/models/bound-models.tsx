@@ -32,13 +32,13 @@ export function BoundModels({ search }: { search: string }) {
   });
   if (query.isPending) return <LoadingState />;
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
-  const found = query.data.data.filter(({ id, backend }) => `${id} ${backend.model}`.toLowerCase().includes(search));
-  if (found.length === 0) return <EmptyState text={models.noneFound} />;
+  const matches = query.data.data.filter(({ id, backend }) => `${id} ${backend.model}`.toLowerCase().includes(search));
+  if (matches.length === 0) return <EmptyState text={models.noneFound} />;
   return (
     <>
       <DataTable<Model>
         label={models.title}
-        items={found}
+        items={matches}
         rowKey={({ id }) => id}
         columns={[
           { heading: common.name, cell: (model) => <Description model={model} /> },

@@ -54,9 +54,9 @@ export class Conversation {
 
   /** Replaces a message of the user, drops what follows it, and sends it. `index` counts the messages of the user from 0. */
   resend(index: number, text: string, settings: PlaygroundSettings): Promise<void> {
-    const asked = this.#turns.filter(({ role }) => role === 'user')[index];
-    if (asked === undefined) return Promise.resolve();
-    const before = this.#turns.slice(0, this.#turns.indexOf(asked));
+    const question = this.#turns.filter(({ role }) => role === 'user')[index];
+    if (question === undefined) return Promise.resolve();
+    const before = this.#turns.slice(0, this.#turns.indexOf(question));
     return this.#answer([...before, { role: 'user', id: this.#newId(), text }], settings);
   }
 

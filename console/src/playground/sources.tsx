@@ -86,8 +86,8 @@ async function findPassage({ kbId, documentId, chunkId }: PassagePlace) {
         params: { path, query: { after, limit: PAGE_CHUNKS } },
       }),
     );
-    const found = list.data.find(({ id }) => id === chunkId);
-    if (found !== undefined) return found;
+    const chunk = list.data.find(({ id }) => id === chunkId);
+    if (chunk !== undefined) return chunk;
     if (!list.has_more || list.last_id === null) return null;
     after = list.last_id;
   }

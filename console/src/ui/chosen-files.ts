@@ -24,9 +24,9 @@ export function listChosenFiles(files: Iterable<File>): ChosenFile[] {
 export async function readDroppedFiles(transfer: DataTransfer): Promise<ChosenFile[]> {
   // The browser clears the items when the handler returns. An item without a file, such as text, has no entry.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const found: ChosenFile[] = [];
-  for (const entry of entries) await collectFiles(entry, '', found);
-  return found;
+  const files: ChosenFile[] = [];
+  for (const entry of entries) await collectFiles(entry, '', files);
+  return files;
 }
 
 async function collectFiles(entry: FileSystemEntry, prefix: string, found: ChosenFile[]): Promise<void> {

@@ -112,8 +112,8 @@ export class GrammarBuilder {
 
   /** Defines a rule of any name; equal bodies share one rule. Throws like `define`. */
   intern(kind: string, body: string, path: string): string {
-    const known = this.#byBody.get(body);
-    if (known !== undefined) return known;
+    const existing = this.#byBody.get(body);
+    if (existing !== undefined) return existing;
     const name = this.define(this.freshName(kind), body, path);
     this.#byBody.set(body, name);
     return name;

@@ -77,8 +77,8 @@ export class SchemaCompiler {
 
   #keyOf(schemas: readonly Located[]): string {
     const ids = schemas.map(({ schema }) => {
-      const known = this.#ids.get(schema);
-      if (known !== undefined) return known;
+      const id = this.#ids.get(schema);
+      if (id !== undefined) return id;
       this.#ids.set(schema, this.#ids.size);
       return this.#ids.size - 1;
     });
@@ -89,11 +89,11 @@ export class SchemaCompiler {
     const asking = schemas.filter(({ schema }) => schema !== true);
     if (asking.length === 0) return this.#builder.json('value');
     const key = this.#keyOf(asking);
-    const known = this.#entries.get(key);
-    if (known?.isDone === true) return known.result;
-    if (known !== undefined) {
-      known.name ??= this.#builder.freshName('ref');
-      return known.name;
+    const cachedEntry = this.#entries.get(key);
+    if (cachedEntry?.isDone === true) return cachedEntry.result;
+    if (cachedEntry !== undefined) {
+      cachedEntry.name ??= this.#builder.freshName('ref');
+      return cachedEntry.name;
     }
     const entry: Entry = { name: null, result: null, isDone: false };
     this.#entries.set(key, entry);
@@ -110,10 +110,10 @@ export class SchemaCompiler {
   /** One rule for several alternatives, flattened: a sampler follows nested choices one by one. */
   #join(leaves: readonly Leaf[], name: string | null, path: string): string | null {
     for (const { rule, needs } of leaves) {
-      const known = this.#needs.get(rule);
+      const cached = this.#needs.get(rule);
       // Appended in place: thousands of schemas may share a rule.
-      if (known === undefined) this.#needs.set(rule, [needs]);
-      else known.push(needs);
+      if (cached === undefined) this.#needs.set(rule, [needs]);
+      else cached.push(needs);
     }
     if (leaves.length === 0 && name !== null) throw new UnsupportedSchemaError(path, 'accepts nothing');
     if (leaves.length === 0) return null;

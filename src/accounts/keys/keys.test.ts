@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { type Answer, assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { keySpend } from '../../billing/tables.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import type { AccountAdminDeps } from '../admin-deps.ts';
 import { parseProperties } from './parse-properties.ts';
@@ -129,7 +129,7 @@ describe('GET /v1/admin/keys', () => {
     assert.equal(await statusOf(key), 200);
     await api.authenticator.writeLastUses();
     const { json } = await api.send('GET', `${PATH}?organization_id=${organizationId}&limit=1`);
-    assertSchema(listOf(ApiKey), json);
+    assertSchema(listSchema(ApiKey), json);
     assert.deepEqual([json.data[0].id, json.has_more], [id, true]);
     assert.ok(Math.abs(json.data[0].last_used_at - now()) <= 2);
     const { json: next } = await api.send('GET', `${PATH}?organization_id=${organizationId}&after=${id}`);

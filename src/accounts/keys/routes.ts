@@ -1,4 +1,4 @@
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import type { AccountAdminDeps } from '../admin-deps.ts';
@@ -39,7 +39,7 @@ export function keyRoutes(app: App, deps: AccountAdminDeps): void {
         description: `Includes revoked and expired keys; no secrets. ${RIGHTS}`,
         tags,
         querystring: KeysQuery,
-        response: { 200: listOf(ApiKey) },
+        response: { 200: listSchema(ApiKey) },
       },
       config,
     },

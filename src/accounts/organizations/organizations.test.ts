@@ -4,7 +4,7 @@ import { eq } from 'drizzle-orm';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { openUserSession, type SignedIn } from '../../../test/support/open-session.ts';
 import { setBalance } from '../../billing/credits.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { hashPassword } from '../../users/password.ts';
@@ -61,7 +61,7 @@ describe('/v1/admin/organizations', () => {
     const { json: a } = await create({ name: 'list a' });
     const { json: b } = await create({ name: 'list b' });
     const { json } = await api.send('GET', `${PATH}?limit=1&after=${a.id}`);
-    assertSchema(listOf(Organization), json);
+    assertSchema(listSchema(Organization), json);
     assert.deepEqual(json.data, [b]);
     assert.deepEqual((await api.send('GET', `${PATH}?name=list%20a`)).json.data, [a]);
     assert.deepEqual((await api.send('GET', `${PATH}?name=nobody`)).json.data, []);

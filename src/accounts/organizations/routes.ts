@@ -1,4 +1,4 @@
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import type { AccountAdminDeps } from '../admin-deps.ts';
@@ -48,7 +48,7 @@ export function organizationRoutes(app: App, deps: Pick<AccountAdminDeps, 'db' |
         description,
         tags,
         querystring: OrganizationsQuery,
-        response: { 200: listOf(Organization) },
+        response: { 200: listSchema(Organization) },
       },
       config,
     },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { BY, exactly, limitedCall, TestProcess } from '../../../test/credit-process.ts';
 import { until } from '../../../test/deadline.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { setBalance } from '../credits.ts';
 import { CreditTransaction, OrganizationCredits } from './schema.ts';
@@ -31,7 +31,7 @@ describe('/v1/admin/credits/{organization_id}', () => {
     assert.equal(await balanceOf(id), 0);
     assert.equal((await set(id, { balance_micros: null })).json.balance_micros, null);
     const { json: list } = await api.send('GET', `${PATH}/${id}/transactions`);
-    assertSchema(listOf(CreditTransaction), list);
+    assertSchema(listSchema(CreditTransaction), list);
     assert.deepEqual(
       list.data.map(({ kind, amount_micros, note }: CreditTransaction) => [kind, amount_micros, note]),
       [

@@ -1,5 +1,5 @@
 import { OrganizationParams } from '../../accounts/organizations/schema.ts';
-import { ListQuery, listOf } from '../../db/page.ts';
+import { ListQuery, listSchema } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import {
@@ -75,7 +75,7 @@ function transactionRoutes(app: App, deps: CreditAdminDeps): void {
         tags,
         params,
         querystring: ListQuery,
-        response: { 200: listOf(CreditTransaction) },
+        response: { 200: listSchema(CreditTransaction) },
       },
       config,
     },

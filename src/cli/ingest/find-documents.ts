@@ -51,14 +51,19 @@ export async function findDocuments(path: string): Promise<FoundDocuments> {
   if (stats === null) throw new OperatorError(`There is no file or folder at ${path}.`);
   if (!stats.isFile() && !stats.isDirectory()) throw new OperatorError(`${path} is neither a file nor a folder.`);
   const root = await realpath(path);
-  const found: FoundDocuments = { root, documents: [], skipped: { format: [], link: [], hidden: [] }, failures: [] };
-  if (stats.isDirectory()) await walk(root, '', found);
-  else if (isSupported(path)) found.documents.push({ name: sanitizeFilename(basename(path)), path: root });
-  const isEmpty = found.documents.length + found.failures.length === 0;
+  const documents: FoundDocuments = {
+    root,
+    documents: [],
+    skipped: { format: [], link: [], hidden: [] },
+    failures: [],
+  };
+  if (stats.isDirectory()) await walk(root, '', documents);
+  else if (isSupported(path)) documents.documents.push({ name: sanitizeFilename(basename(path)), path: root });
+  const isEmpty = documents.documents.length + documents.failures.length === 0;
   const formats = [...FORMATS].join(', ');
   if (isEmpty && stats.isDirectory()) throw new OperatorError(`${path} contains no documents (${formats}).`);
   if (isEmpty) throw new OperatorError(`${path} is not a supported document (${formats}).`);
-  return found;
+  return documents;
 }
 
 async function walk(folder: string, prefix: string, found: FoundDocuments): Promise<void> {

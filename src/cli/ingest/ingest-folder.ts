@@ -57,21 +57,21 @@ export async function ingestFolder(
   line: StatusLine,
   signal: AbortSignal,
 ): Promise<IngestResult> {
-  const found = await findDocuments(request.path);
-  const name = request.source ?? defaultSourceName(found.root);
+  const documents = await findDocuments(request.path);
+  const name = request.source ?? defaultSourceName(documents.root);
   const base: TargetKnowledgeBase = (await findKnowledgeBaseByName(api, request.base)) ?? {
     id: null,
     name: request.base,
   };
-  printSkipped(line, found);
+  printSkipped(line, documents);
   const sources = base.id === null ? [] : await loadSources(api, base.id, name);
   const diff = await diffWithProgress(
-    found,
+    documents,
     sources.flatMap(({ files }) => files),
     line,
     signal,
   );
-  if (sources.length > 0) line.printLine(`${found.root}: ${describeChanges(diff)}.`);
+  if (sources.length > 0) line.printLine(`${documents.root}: ${describeChanges(diff)}.`);
   const uploader = new Uploader(api, line, diff.uploads.length);
   const writer = new SourceWriter(api, base, name);
   const started: StartedJob[] = [];
@@ -96,11 +96,11 @@ export async function ingestFolder(
         `${formatCount(undeleted, 'file')} no longer in the folder could not be deleted; see GET /v1/files.`,
       );
   }
-  const local = [...found.failures, ...diff.failures, ...uploader.failures].sort(byName);
+  const local = [...documents.failures, ...diff.failures, ...uploader.failures].sort(byName);
   return {
     knowledge_base: base.id === null ? null : await api.json('GET', `/v1/knowledge-bases/${base.id}`),
     data_sources: started.map(({ sourceId }, at) => ({ id: sourceId, job: jobs[at] as DetailedJob })),
-    files: { ...countChanges(diff), skipped: Object.values(found.skipped).flat().length },
+    files: { ...countChanges(diff), skipped: Object.values(documents.skipped).flat().length },
     failed: [...local, ...collectFailures(jobs)],
     failed_count: jobs.reduce(
       (sum, job) => sum + Math.max(job.documents_failed, Number(job.status === 'failed')),

@@ -74,12 +74,12 @@ export class ConfluenceApi {
     const spaces: Space[] = [];
     for (let from = 0; from < keys.length; from += KEYS_PER_REQUEST) {
       const some = keys.slice(from, from + KEYS_PER_REQUEST);
-      const found = await Array.fromAsync(this.#pages<Space>('/spaces', { keys: some.join(',') }, signal));
-      const missing = some.find((key) => !found.some((space) => space.key === key));
+      const listed = await Array.fromAsync(this.#pages<Space>('/spaces', { keys: some.join(',') }, signal));
+      const missing = some.find((key) => !listed.some((space) => space.key === key));
       if (missing !== undefined) {
         throw new IngestionError('not_found', `The space '${missing}' does not exist, or the account cannot read it.`);
       }
-      spaces.push(...found);
+      spaces.push(...listed);
     }
     return spaces;
   }

@@ -55,20 +55,20 @@ export const confluence: Connector<typeof Config> = {
   checkAccess: (http, config, signal) => new ConfluenceApi(http, config, 0).check(config.space_keys, signal),
   async *list({ http }, config, signal) {
     const api = new ConfluenceApi(http, config);
-    const placeOf = new Map<string, Record<string, unknown>>();
+    const places = new Map<string, Record<string, unknown>>();
     for (const space of await api.spaces(config.space_keys, signal)) {
       const pages = new Map<string, ConfluencePage>();
       // A parent may follow its children.
       for await (const page of api.pagesOf(space, signal)) pages.set(page.id, page);
       for (const page of pages.values()) {
         const item = toItem(api, space, page, pages);
-        placeOf.set(page.id, item.details ?? {});
+        places.set(page.id, item.details ?? {});
         yield item;
       }
     }
     for await (const attachment of api.attachments(signal)) {
       const { id, title, version, pageId = '', downloadLink, webuiLink } = attachment;
-      const place = placeOf.get(pageId);
+      const place = places.get(pageId);
       if (place === undefined || !isSupportedFile(title)) continue;
       const uri = `${api.root}${webuiLink ?? downloadLink}`;
       const details = { ...place, attachment };

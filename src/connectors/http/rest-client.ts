@@ -128,8 +128,9 @@ export class RestClient {
     const body = parseJson((await readBody(response)).toString());
     const code = errorCode?.(status, body) ?? codeOfStatus(status);
     // A proxy may answer with another JSON than the service.
-    const found: unknown = errorMessage(body);
-    const detail = typeof found === 'string' ? `: ${found.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
+    const errorText: unknown = errorMessage(body);
+    const detail =
+      typeof errorText === 'string' ? `: ${errorText.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
     const message = `${service} answers ${status}${detail}.`;
     return new ServiceError(code, message, { status, retryAfterMs: retryDelayMs(headers['retry-after']) });
   }

@@ -29,10 +29,10 @@ function propertyValue(property: Property): unknown {
     case 'status':
     case 'created_by':
     case 'last_edited_by':
-      return nameOf(value);
+      return readName(value);
     case 'multi_select':
     case 'people':
-      return Array.isArray(value) ? value.map(nameOf).filter((name) => name !== null) : null;
+      return Array.isArray(value) ? value.map(readName).filter((name) => name !== null) : null;
     case 'date':
       return (Object(value) as { start?: string }).start ?? null;
     case 'unique_id': {
@@ -48,6 +48,6 @@ function propertyValue(property: Property): unknown {
   }
 }
 
-function nameOf(value: unknown): string | null {
+function readName(value: unknown): string | null {
   return (Object(value) as { name?: string }).name ?? null;
 }

@@ -6,7 +6,7 @@ import { compileGlob } from './glob.ts';
 import { pageExtension, pageFilename } from './page-format.ts';
 import { readPage } from './read-page.ts';
 import { parseSitemap } from './robots.ts';
-import { createUrlRules, normalizeUrl, siteOf } from './url-rules.ts';
+import { createUrlRules, normalizeUrl, parseSite } from './url-rules.ts';
 
 describe('compileGlob', () => {
   const cases: [pattern: string, url: string, matches: boolean][] = [
@@ -55,7 +55,7 @@ describe('URLs of a crawl', () => {
   });
 
   it('stay on the hosts of the start URLs, with and without www', () => {
-    const rules = createUrlRules(new Set(['https://www.a.example/x', 'http://b.example:8080/'].map(siteOf)), {});
+    const rules = createUrlRules(new Set(['https://www.a.example/x', 'http://b.example:8080/'].map(parseSite)), {});
     const follows = (url: string) => rules.follows(url);
     assert.ok(['https://a.example/y', 'http://www.a.example/', 'http://b.example:8080/z'].every(follows));
     const others = [

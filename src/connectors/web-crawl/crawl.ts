@@ -8,7 +8,7 @@ import { type FetchedPage, fetchPage } from './fetch-page.ts';
 import { createRendering, type PageRendering } from './render-page.ts';
 import { fetchRobots, type RobotsRules, readSitemaps } from './robots.ts';
 import { settlePage } from './settle-page.ts';
-import { createUrlRules, normalizeUrl, siteOf, type UrlRules } from './url-rules.ts';
+import { createUrlRules, normalizeUrl, parseSite, type UrlRules } from './url-rules.ts';
 
 /** Pages fetched at once, over all hosts. */
 const CONCURRENT_PAGES = 16;
@@ -88,12 +88,12 @@ export class Crawl {
   /** Queues the start URLs and sitemaps, unless an earlier run of the job has. */
   async #begin(): Promise<void> {
     const { crawlStore } = this.#deps;
-    for (const url of this.#config.urls) this.#sites.add(siteOf(url));
+    for (const url of this.#config.urls) this.#sites.add(parseSite(url));
     const counts = await crawlStore.countStates();
     this.#known = Object.values(counts).reduce((sum, count) => sum + count, 0);
     this.#stored = counts.stored;
     if (this.#known > 0) {
-      for (const url of await crawlStore.selectStartUrls()) this.#sites.add(siteOf(url));
+      for (const url of await crawlStore.selectStartUrls()) this.#sites.add(parseSite(url));
       return;
     }
     const starts = new Set(this.#config.urls.map((url) => normalizeUrl(url)).filter((url) => url !== null));
@@ -170,8 +170,8 @@ export class Crawl {
   }
 
   #robotsOf(origin: string): Promise<RobotsRules | IngestionError> {
-    const known = this.#robots.get(origin);
-    if (known !== undefined) return known;
+    const cachedRobots = this.#robots.get(origin);
+    if (cachedRobots !== undefined) return cachedRobots;
     const load = async () => {
       try {
         const rules = await fetchRobots(this.#deps.http, origin, this.#signal);
@@ -194,7 +194,7 @@ export class Crawl {
       const { result, links, redirect } = await settlePage(store, { row, fetched, rules: this.#rules });
       await store.update(row.url, result);
       if (redirect !== null) {
-        if (row.depth === 0) this.#sites.add(siteOf(redirect));
+        if (row.depth === 0) this.#sites.add(parseSite(redirect));
         const isFollowed = row.depth === 0 || this.#rules.follows(redirect);
         if (isFollowed) await this.#enqueue(store, [redirect], { depth: row.depth, redirects: row.redirects + 1 });
       }

@@ -4,7 +4,7 @@ import type { ConnectorDeps, SourceItem } from '../connector.ts';
 import type { WebCrawlConfig } from './config.ts';
 import { attemptPage, type FetchedPage } from './fetch-page.ts';
 import { fetchRobots } from './robots.ts';
-import { createUrlRules, normalizeUrl, siteOf } from './url-rules.ts';
+import { createUrlRules, normalizeUrl, parseSite } from './url-rules.ts';
 
 /** Redirects that are followed from a start URL. */
 const MAX_REDIRECTS = 5;
@@ -18,7 +18,7 @@ export async function* samplePages(
   config: Static<typeof WebCrawlConfig>,
   signal: AbortSignal,
 ): AsyncGenerator<SourceItem> {
-  const sites = new Set(config.urls.map((url) => siteOf(url)));
+  const sites = new Set(config.urls.map((url) => parseSite(url)));
   const rules = createUrlRules(sites, config);
   const seen = new Set<string>();
   for (const [index, start] of config.urls.entries()) {
@@ -26,7 +26,7 @@ export async function* samplePages(
       if (error instanceof IngestionError) error.configField = `urls.${index}`;
       throw error;
     });
-    sites.add(siteOf(url));
+    sites.add(parseSite(url));
     const links = (config.max_depth ?? 3) > 0 ? (page.facts?.links ?? []).filter((link) => rules.follows(link)) : [];
     for (const found of [url, ...links]) {
       if (seen.has(found)) continue;

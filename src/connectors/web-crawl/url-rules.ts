@@ -24,7 +24,7 @@ export function normalizeUrl(href: string, base?: string): string | null {
 }
 
 /** Host and port without `www.`: a site is often served with and without it. */
-export function siteOf(url: string): string {
+export function parseSite(url: string): string {
   return new URL(url).host.replace(/^www\./, '');
 }
 
@@ -45,7 +45,7 @@ export function createUrlRules(
 ): UrlRules {
   const includes = config.include_patterns?.map(compileGlob) ?? [];
   const excludes = config.exclude_patterns?.map(compileGlob) ?? [];
-  const isOnSite = (url: string) => sites.has(siteOf(url));
+  const isOnSite = (url: string) => sites.has(parseSite(url));
   const stores = (url: string) =>
     isOnSite(url) &&
     (includes.length === 0 || includes.some((matches) => matches(url))) &&

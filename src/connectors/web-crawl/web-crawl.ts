@@ -53,12 +53,16 @@ export const webCrawl: Connector<typeof WebCrawlConfig> = {
 
 async function refetch(deps: ConnectorDeps, config: Static<typeof WebCrawlConfig>, url: string, signal: AbortSignal) {
   const pace = new HostPace(config.requests_per_second ?? 10);
-  const robotsOf = (origin: string) =>
+  const readRobots = (origin: string) =>
     fetchRobots(deps.http, origin, signal).catch((error: unknown) => {
       if (error instanceof IngestionError) return error;
       throw error;
     });
-  const fetcher = { http: deps.http, pace, rendering: createRendering(deps, { robotsOf, paceOf: () => pace }) };
+  const fetcher = {
+    http: deps.http,
+    pace,
+    rendering: createRendering(deps, { robotsOf: readRobots, paceOf: () => pace }),
+  };
   const fetched = await fetchPage(fetcher, url, { etag: null, lastModified: null }, signal);
   if (fetched.kind === 'page') return fetched;
   if (fetched.kind === 'failed') throw fetched.error;

@@ -12,7 +12,7 @@ import {
   upstreamErrorToApiError,
 } from './error-mapping.ts';
 import { HttpExchangeError } from './http-exchange.ts';
-import { type CompletionContext, paramOf, type StartedResponse } from './start-completion.ts';
+import { type CompletionContext, promptField, type StartedResponse } from './start-completion.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
 
 /** Maximum bytes of a whole response: 16 choices with log probabilities of a long context. */
@@ -126,7 +126,7 @@ export class CompletionStream {
     const { apiKey } = this.#context;
     const contextLength = this.#context.contextLength();
     throw upstreamErrorToApiError(upstreamError, {
-      param: paramOf(this.#request),
+      param: promptField(this.#request),
       contextLength,
       address: this.#address(),
       apiKey,

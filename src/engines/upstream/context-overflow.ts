@@ -51,8 +51,8 @@ function count(value: unknown): number | null {
 
 function firstMatch(patterns: readonly RegExp[], upstreamMessage: string): number | null {
   for (const pattern of patterns) {
-    const found = pattern.exec(upstreamMessage)?.[1];
-    if (found !== undefined) return Number(found);
+    const match = pattern.exec(upstreamMessage)?.[1];
+    if (match !== undefined) return Number(match);
   }
   return null;
 }

@@ -83,7 +83,7 @@ export function findContextOverflow({ status, error, upstreamMessage }: Upstream
 /** Whether an error says that the server does not accept a field of the request, or its value. */
 export function rejectsField({ status, error, upstreamMessage }: UpstreamError, field: string): boolean {
   if (!CLIENT_ERROR_STATUSES.has(status)) return false;
-  return paramOf(error) === field || new RegExp(`\\b${field}\\b`).test(upstreamMessage);
+  return readParam(error) === field || new RegExp(`\\b${field}\\b`).test(upstreamMessage);
 }
 
 /** Converts an upstream error to an error of the catalogue. */
@@ -154,7 +154,7 @@ function overflowError(
 function clientErrorToApiError(error: Record<string, unknown>, upstreamMessage: string, cause: Error): ApiError {
   const clean = redactAddresses(upstreamMessage).replace(/[.\s]+$/, '');
   const why = clean === '' ? "is not accepted by the model's server" : `is refused by the model's server: ${clean}`;
-  const param = paramOf(error);
+  const param = readParam(error);
   if (param !== null) return invalidValue(param, why);
   // The function of the catalogue needs a field, and the upstream named none.
   const message = `The request ${why}.`;
@@ -162,7 +162,7 @@ function clientErrorToApiError(error: Record<string, unknown>, upstreamMessage: 
 }
 
 /** Returns the field that the upstream names: OpenAI's `param`, or FastAPI's `loc` without the leading `body`. */
-function paramOf(error: Record<string, unknown>): string | null {
+function readParam(error: Record<string, unknown>): string | null {
   const detail = Array.isArray(error['detail']) ? error['detail'][0] : null;
   const loc = isRecord(detail) && Array.isArray(detail['loc']) ? detail['loc'].filter((part) => part !== 'body') : [];
   const param = error['param'] ?? (loc.length > 0 ? loc.join('.') : null);

@@ -69,9 +69,9 @@ const positiveInteger = (value: unknown): number | null =>
 function parseModelInfo(text: string, model: string): UpstreamModelInfo {
   const list = parseModelList(text);
   // A server with one model, such as llama-server, serves it under any name.
-  const found = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
-  const length = found?.['max_model_len'] ?? found?.['n_ctx'];
-  const owner = found?.['owned_by'];
+  const listed = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
+  const length = listed?.['max_model_len'] ?? listed?.['n_ctx'];
+  const owner = listed?.['owned_by'];
   return {
     contextLength: positiveInteger(length),
     ownedBy: typeof owner === 'string' ? owner : null,

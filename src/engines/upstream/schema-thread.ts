@@ -10,9 +10,9 @@ const MAX_COMPILED = 64;
 
 /** Returns null for a schema that Ajv cannot compile: only the server knows what it means. */
 function compile(schema: string): ValidateFunction | null {
-  const known = compiled.get(schema);
+  const cached = compiled.get(schema);
   compiled.delete(schema);
-  const validate = known === undefined ? tryCompile(JSON.parse(schema)) : known;
+  const validate = cached === undefined ? tryCompile(JSON.parse(schema)) : cached;
   compiled.set(schema, validate);
   const [oldest] = compiled.keys();
   if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);

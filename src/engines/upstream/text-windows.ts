@@ -27,19 +27,19 @@ export async function splitIntoWindows(
 
 /** Splits a text into parts of about equal length, or fewer when it is too short. */
 function splitEvenly(text: string, parts: number): string[] {
-  const found: string[] = [];
+  const windows: string[] = [];
   let from = 0;
   for (let part = 1; part <= parts && from < text.length; part++) {
     const even = Math.round((text.length * part) / parts);
     const end = part === parts ? text.length : findWordBoundary(text, Math.max(even, from + 1));
     // White space alone is not a window.
     if (/\S/.test(text.slice(from, end))) {
-      found.push(text.slice(from, end));
+      windows.push(text.slice(from, end));
       from = end;
     }
   }
-  if (from < text.length) found.push(`${found.pop() ?? ''}${text.slice(from)}`);
-  return found;
+  if (from < text.length) windows.push(`${windows.pop() ?? ''}${text.slice(from)}`);
+  return windows;
 }
 
 function findWordBoundary(text: string, at: number): number {

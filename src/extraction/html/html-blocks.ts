@@ -96,7 +96,7 @@ export class HtmlBlocks {
     if (name === 'br') this.#line.push('\n');
     else if (name === 'math') this.#line.push(mathText(element));
     else if (INLINE.has(name) && depth < MAX_DEPTH) this.#writeChildren(element, depth);
-    else if (INLINE.has(name)) this.#line.push(textOf(element));
+    else if (INLINE.has(name)) this.#line.push(readText(element));
     else {
       this.#endLine();
       this.#writeBlock(name, element, depth);
@@ -107,11 +107,11 @@ export class HtmlBlocks {
   #writeBlock(name: string, element: PageElement, depth: number): void {
     const level = HEADING.exec(name)?.[1];
     if (level !== undefined)
-      this.#writer.write('heading', collapseWhitespace(textOf(element)), { level: Number(level) });
+      this.#writer.write('heading', collapseWhitespace(readText(element)), { level: Number(level) });
     else if (name === 'pre') this.#writer.write('code', (element.textContent ?? '').replace(/^\n/, ''));
     else if (name === 'table' && isDataTable(element)) this.#writeTable(element);
     else if (name === 'ul' || name === 'ol' || name === 'menu') this.#writeList(name, element, depth);
-    else if (depth >= MAX_DEPTH) this.#writer.write('paragraph', collapseWhitespace(textOf(element)));
+    else if (depth >= MAX_DEPTH) this.#writer.write('paragraph', collapseWhitespace(readText(element)));
     else this.#writeChildren(element, depth);
   }
 
@@ -124,7 +124,7 @@ export class HtmlBlocks {
       this.#marker = `${indent}${name === 'ol' ? `${number}.` : '-'} `;
       number += 1;
       if (depth < MAX_DEPTH) this.#writeChildren(item, depth + 1);
-      else this.#line.push(textOf(item));
+      else this.#line.push(readText(item));
       this.#endLine();
     }
     this.#marker = outer;
@@ -132,7 +132,7 @@ export class HtmlBlocks {
 
   #writeTable(table: PageElement): void {
     const rows = [...table.querySelectorAll('tr')].map((row) =>
-      [...row.children].map((cell) => collapseWhitespace(textOf(cell))),
+      [...row.children].map((cell) => collapseWhitespace(readText(cell))),
     );
     const caption = table.querySelector('caption')?.textContent;
     if (caption) this.#writer.write('paragraph', collapseWhitespace(caption));
@@ -172,7 +172,7 @@ function isHidden(element: PageElement): boolean {
 }
 
 /** All text of an element, with spaces between its blocks. Iterative. */
-function textOf(element: PageElement): string {
+function readText(element: PageElement): string {
   const pieces: string[] = [];
   let node: PageNode | null = element.firstChild;
   while (node !== null && node !== element) {

@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { encodeForm, sendForm } from '../../../test/forms.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { fileUses } from '../../files/tables.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
@@ -139,7 +139,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/data-sources', () => {
     await create(await newBase(), crawl());
     const get = async (query: string) => (await api.send('GET', `${BASES}/${base}/data-sources${query}`)).json;
     const first = await get('?limit=2');
-    assertSchema(listOf(ListedDataSource), first);
+    assertSchema(listSchema(ListedDataSource), first);
     assert.deepEqual([first.data[0].id, first.data[1].id, first.has_more], [ids[0], ids[1], true]);
     const second = await get(`?limit=2&after=${first.last_id}`);
     assert.deepEqual([second.data.map(({ id }: { id: string }) => id), second.has_more], [[ids[2]], false]);

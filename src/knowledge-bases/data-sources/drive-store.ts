@@ -27,12 +27,12 @@ async function saveListing(
   listing: DriveListing,
   { before, files }: Parameters<DriveStore['save']>[1],
 ): Promise<void> {
-  const known = new Map(before.map((file) => [file.id, JSON.stringify(toRow(sourceId, file))]));
-  const changed = files.filter((file) => known.get(file.id) !== JSON.stringify(toRow(sourceId, file)));
+  const storedRows = new Map(before.map((file) => [file.id, JSON.stringify(toRow(sourceId, file))]));
+  const changed = files.filter((file) => storedRows.get(file.id) !== JSON.stringify(toRow(sourceId, file)));
   const current = new Set(files.map(({ id }) => id));
-  const gone = [...known.keys()].filter((id) => !current.has(id));
+  const gone = [...storedRows.keys()].filter((id) => !current.has(id));
   // A changed file is deleted and inserted again.
-  const replaced = changed.map(({ id }) => id).filter((id) => known.has(id));
+  const replaced = changed.map(({ id }) => id).filter((id) => storedRows.has(id));
   await sql.transaction(async (transaction) => {
     for (const ids of inGroups([...gone, ...replaced])) {
       const isGone = and(eq(driveFiles.dataSourceId, sourceId), inArray(driveFiles.fileId, ids));

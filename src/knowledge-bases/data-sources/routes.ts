@@ -1,4 +1,4 @@
-import { ListQuery, listOf } from '../../db/page.ts';
+import { ListQuery, listSchema } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
@@ -65,7 +65,7 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
         tags,
         params: KnowledgeBaseParams,
         querystring: ListQuery,
-        response: { 200: listOf(ListedDataSource) },
+        response: { 200: listSchema(ListedDataSource) },
       },
       config,
     },

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { IngestionJob } from '../jobs/schema.ts';
@@ -103,7 +103,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
 
   it('lists the documents oldest first, with paging', async () => {
     const first = (await get(here.base, '?limit=2')).json;
-    assertSchema(listOf(Document), first);
+    assertSchema(listSchema(Document), first);
     assert.deepEqual([idsOf(first), first.has_more], [ids.slice(0, 2), true]);
     const second = (await get(here.base, `?limit=2&after=${first.last_id}`)).json;
     assert.deepEqual([idsOf(second), second.has_more], [ids.slice(2), false]);
@@ -179,7 +179,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
     const id = await addDocument(here, ['one', 'two', 'three']);
     await addDocument(here, ['other']);
     const first = (await get(here.base, `/${id}/chunks?limit=2`)).json;
-    assertSchema(listOf(Chunk), first);
+    assertSchema(listSchema(Chunk), first);
     const { id: chunk, ...rest } = first.data[0];
     assert.match(chunk, /^chunk_/);
     assert.deepEqual(rest, {

@@ -1,4 +1,4 @@
-import { ListQuery, listOf } from '../../db/page.ts';
+import { ListQuery, listSchema } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
@@ -25,7 +25,7 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
         tags,
         params: KnowledgeBaseParams,
         querystring: DocumentListQuery,
-        response: { 200: listOf(Document) },
+        response: { 200: listSchema(Document) },
       },
       config,
     },
@@ -45,7 +45,7 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
         tags,
         params,
         querystring: ListQuery,
-        response: { 200: listOf(Chunk) },
+        response: { 200: listSchema(Chunk) },
       },
       config,
     },

@@ -75,9 +75,10 @@ export async function* groundPrompt(
   if (mode === 'ignored') return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
   const search = mode === 'selective' ? SELECTIVE_SEARCH : CONTEXT_SEARCH;
-  const found = query === null ? [] : await gatherContext(deps, call, bases, { ...search, query, signal });
-  if (mode === 'selective') return yield { prompt: { ...prompt, documents: toJoinedDocuments(found) }, context: found };
-  const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
+  const chunks = query === null ? [] : await gatherContext(deps, call, bases, { ...search, query, signal });
+  if (mode === 'selective')
+    return yield { prompt: { ...prompt, documents: toJoinedDocuments(chunks) }, context: chunks };
+  const shown = engine.backend().engine === 'upstream' ? chunks.map(escapeSpecialTokens) : chunks;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
   const conversationTokens = estimatePromptTokens(prompt) + CONTEXT_INSTRUCTION_TOKENS;
   const budget = documentBudget({ contextTokens: modelContextTokens(model), conversationTokens, maxTokens });
@@ -87,7 +88,7 @@ export async function* groundPrompt(
       yield { prompt: { ...prompt, documents: toDocuments(context) }, context };
       continue;
     }
-    const messages = renderContext(prompt.messages, { chunks: context, isFound: found.length > 0 });
+    const messages = renderContext(prompt.messages, { chunks: context, isFound: chunks.length > 0 });
     yield { prompt: { ...prompt, messages }, context };
     if (context.length === 0) break;
   }

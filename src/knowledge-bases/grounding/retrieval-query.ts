@@ -18,17 +18,17 @@ const MAX_ANSWER_CHARACTERS = 60;
 export function retrievalQuery(messages: readonly ChatMessage[]): string | null {
   const turns = messages.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content?.trim());
   const at = turns.findLastIndex(({ role }) => role === 'user');
-  const last = textOf(turns[at]).slice(-MAX_QUERY_CHARACTERS);
+  const last = readText(turns[at]).slice(-MAX_QUERY_CHARACTERS);
   if (last === '') return null;
   const before = turns.slice(0, at);
-  const previous = textOf(before.findLast(({ role }) => role === 'user')).slice(-MAX_EARLIER_CHARACTERS);
-  const said = turns.map(textOf).join('\n');
+  const previous = readText(before.findLast(({ role }) => role === 'user')).slice(-MAX_EARLIER_CHARACTERS);
+  const said = turns.map(readText).join('\n');
   if (previous === '' || !isFollowUp(last, said)) return last;
-  const answer = textOf(before.findLast(({ role }) => role === 'assistant'));
+  const answer = readText(before.findLast(({ role }) => role === 'assistant'));
   // A long answer would find its own source again.
   const short = answer.length <= MAX_ANSWER_CHARACTERS ? answer : '';
   // Twice, so that the words of the question count most when the topic has changed.
   return [previous, short, last, last].filter((text) => text !== '').join('\n');
 }
 
-const textOf = (message: ChatMessage | undefined): string => message?.content?.trim() ?? '';
+const readText = (message: ChatMessage | undefined): string => message?.content?.trim() ?? '';

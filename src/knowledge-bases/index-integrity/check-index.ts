@@ -35,15 +35,15 @@ export async function inspectIndex(
   // The database is read first: writers write to the index before the database, so a concurrent write cannot look like
   // a missing chunk.
   const expected = await selectChunkCounts(db.sql, baseId);
-  let found: ReadonlyMap<string, number>;
+  let counts: ReadonlyMap<string, number>;
   try {
-    found = await chunks.scan(baseId);
+    counts = await chunks.scan(baseId);
   } catch (error) {
     // Says nothing about the files.
     if (error instanceof StoreUnavailableError) throw error;
     return { state: 'unreadable', reason: describeError(error) };
   }
-  const incomplete = [...expected].filter(([id, count]) => (found.get(id) ?? 0) < count).map(([id]) => id);
+  const incomplete = [...expected].filter(([id, count]) => (counts.get(id) ?? 0) < count).map(([id]) => id);
   if (incomplete.length === 0) return { state: 'complete' };
   // Excludes documents that were changed or deleted during the check.
   const now = await selectChunkCounts(db.sql, baseId);
@@ -56,9 +56,12 @@ export async function checkIndex(deps: CheckDeps, base: IndexedBase): Promise<In
   const condition = await inspectIndex(deps, base.id);
   if (condition.state === 'complete') return condition;
   const { id: knowledgeBase, organizationId } = base;
-  const found =
+  const counts =
     condition.state === 'unreadable' ? { reason: condition.reason } : { documents: condition.documentIds.length };
-  deps.logger.error({ knowledgeBase, organizationId, ...found }, `search index ${condition.state}: it will be rebuilt`);
+  deps.logger.error(
+    { knowledgeBase, organizationId, ...counts },
+    `search index ${condition.state}: it will be rebuilt`,
+  );
   if (condition.state === 'unreadable') await markDamaged(deps.db.sql, base.id);
   else await markForRebuild(deps.db.sql, base.id, condition.documentIds);
   return condition;

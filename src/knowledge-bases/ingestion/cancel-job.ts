@@ -4,7 +4,7 @@ import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
-import { jobErrorOf } from '../jobs/job-error.ts';
+import { toJobError } from '../jobs/job-error.ts';
 import type { IngestionJob } from '../jobs/schema.ts';
 import { selectJob } from '../jobs/store.ts';
 import { viewJob } from '../jobs/view-job.ts';
@@ -29,7 +29,7 @@ export async function cancelJob(
     await lockSource(sql, base.id, found.dataSourceId);
     const context = await selectJobContext(sql, job_id);
     if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return;
-    const error = jobErrorOf(new IngestionError('cancelled', 'The job was cancelled.'));
+    const error = toJobError(new IngestionError('cancelled', 'The job was cancelled.'));
     await endJob(sql, context, { error, at: new Date(deps.now()) });
     await deleteFileUses(sql, job_id);
   });

@@ -18,11 +18,11 @@ export class FilterKeys {
 
   /** Adds new keys while there is room. Returns all filter keys of the knowledge base. */
   async admit(keys: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-    const known = new Set(await selectFilterKeys(this.#db.sql, this.#baseId));
-    if (keys.isSubsetOf(known)) return known;
-    if (known.size >= MAX_FILTER_KEYS && this.#hasCleared) return known;
+    const storedKeys = new Set(await selectFilterKeys(this.#db.sql, this.#baseId));
+    if (keys.isSubsetOf(storedKeys)) return storedKeys;
+    if (storedKeys.size >= MAX_FILTER_KEYS && this.#hasCleared) return storedKeys;
     return this.#db.sql.transaction(async (sql) => {
-      if (!(await lockBase(sql, this.#baseId))) return known;
+      if (!(await lockBase(sql, this.#baseId))) return storedKeys;
       let current = new Set(await selectFilterKeys(sql, this.#baseId));
       if (current.union(keys).size > MAX_FILTER_KEYS && !this.#hasCleared) {
         this.#hasCleared = true;

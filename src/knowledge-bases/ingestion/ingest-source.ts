@@ -3,7 +3,7 @@ import { deleteFileUses } from '../../files/store.ts';
 import { type Call, serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
+import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts } from '../jobs/store.ts';
 import { maintainIndex } from './maintain-index.ts';
 import { syncItems } from './pipeline.ts';
@@ -24,7 +24,7 @@ const MAX_ATTEMPTS = 5;
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
   const context = await begin(deps, jobId);
   if (context === null) return maintainEnded(deps, jobId);
-  if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, jobErrorOf(tooManyCrashes()));
+  if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, toJobError(tooManyCrashes()));
   try {
     await run(deps, context, signal);
     await end(deps, context, null);
@@ -37,7 +37,7 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
       await undoAttempt(deps.db.sql, context.job);
       throw error;
     }
-    const jobError = jobErrorOf(error);
+    const jobError = toJobError(error);
     if (jobError.retryable && current.job.attempts < MAX_ATTEMPTS) throw error;
     deps.logger.warn({ job: jobId, code: jobError.code, reason: describeError(error) }, 'ingestion job failed');
     await end(deps, context, jobError);

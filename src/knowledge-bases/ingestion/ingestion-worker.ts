@@ -51,10 +51,10 @@ export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   // Permits for items of all jobs; one is always available to other organizations.
   const total = Math.max(2, readers);
   const itemSemaphore = new FairSemaphore({ total, perGroup: total - 1 });
-  const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
+  const openConnector = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   return {
     run: ({ jobId }, signal) =>
-      ingestSource({ ...deps, extractor, renderer, itemSemaphore, connectorOf }, jobId, signal),
+      ingestSource({ ...deps, extractor, renderer, itemSemaphore, connectorOf: openConnector }, jobId, signal),
     checkFile: (data, signal) => checkFile({ ...deps, extractor }, data, signal),
     stop: async () => {
       await Promise.all([extractor.close(), renderer?.close()]);

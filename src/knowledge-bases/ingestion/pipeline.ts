@@ -10,7 +10,7 @@ import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { createConnectorStores } from '../data-sources/source-config.ts';
-import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
+import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts } from '../jobs/store.ts';
 import { deleteUnlisted } from './delete-unlisted.ts';
 import { FilterKeys } from './filter-keys.ts';
@@ -198,7 +198,7 @@ async function readItem(context: ItemContext, item: ChangedItem): Promise<Proces
     if ('error' in extraction) {
       // One log line per item.
       if (firstError === null) logExtractionError(context, item, extraction.error);
-      firstError ??= jobErrorOf(extraction.error);
+      firstError ??= toJobError(extraction.error);
       // Otherwise the remaining documents of the previous version would count as deleted.
       if (firstError.retryable && item.storedDocuments > 0) throw extraction.error;
     } else hasText = true;

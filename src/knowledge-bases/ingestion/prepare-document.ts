@@ -14,7 +14,7 @@ import { newId } from '../../lib/ids.ts';
 import { detectLanguage, type Language } from '../../search/languages.ts';
 import type { StoredMetadata } from '../documents/metadata.ts';
 import type { DocumentRow } from '../documents/store.ts';
-import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
+import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { applySourceMetadata, mergeMetadataLayers } from './document-metadata.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 import type { ChangedItem, ItemContext } from './run-context.ts';
@@ -94,7 +94,7 @@ export async function prepareDocument(
   const mimeType = content.mediaType;
   const row = buildDocumentRow(context, item, { before, part, bytes, mimeType, metadata, ownMetadata, warnings });
   const change = { row, before, leftOutKeys };
-  if ('error' in extraction) return { ...change, outcome: { error: jobErrorOf(extraction.error) } };
+  if ('error' in extraction) return { ...change, outcome: { error: toJobError(extraction.error) } };
   const { document } = extraction;
   if (before?.status === 'completed' && before.extractionHash === (await extractionHash(document, signal))) {
     return { ...change, outcome: { unchanged: before } };

@@ -84,9 +84,9 @@ export async function writeDocuments(
   const { base, fingerprint } = context;
   await requireLatestRun(deps.db.sql, context.job);
   const ids = changes.map(({ row }) => row.id);
-  const unfilterableOf = await findUnfilterableKeys(context.filterKeys, changes);
+  const unfilterableKeys = await findUnfilterableKeys(context.filterKeys, changes);
   const kept = await loadUnchangedChunks(deps, base.id, changes);
-  const chunks = changes.flatMap((change) => toIndexedChunks(change, kept, unfilterableOf(change)));
+  const chunks = changes.flatMap((change) => toIndexedChunks(change, kept, unfilterableKeys(change)));
   const hasEmbedded = changes.some(({ outcome }) => 'prepared' in outcome && outcome.prepared.chunks.length > 0);
   // Before the index, so that no query is compared with vectors of another model.
   if (hasEmbedded) await prepareFingerprint(deps.db.sql, base.id, fingerprint);
@@ -100,7 +100,9 @@ export async function writeDocuments(
     // A concurrent deletion wins: ids are never reused.
     const deleted = new Set(known).difference(await selectExistingIds(sql, known));
     const remaining = changes.filter(({ row }) => !deleted.has(row.id));
-    await writeRows(sql, context, remaining, (change) => completeRow(change, { fingerprint, kept, unfilterableOf }));
+    await writeRows(sql, context, remaining, (change) =>
+      completeRow(change, { fingerprint, kept, unfilterableOf: unfilterableKeys }),
+    );
     await deleteTombstones(sql, added);
     await finishItems(sql, context, finished);
     return [...deleted];

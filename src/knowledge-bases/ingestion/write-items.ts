@@ -1,6 +1,6 @@
 import { describeError } from '../../lib/operator-error.ts';
 import type { DocumentRow } from '../documents/store.ts';
-import { type JobError, jobErrorOf } from '../jobs/job-error.ts';
+import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts } from '../jobs/store.ts';
 import { applySourceMetadata } from './document-metadata.ts';
 import { buildDocumentRow, type DocumentChange, NO_METADATA } from './prepare-document.ts';
@@ -69,7 +69,7 @@ export async function failItem(context: ItemContext, item: ChangedItem, thrown: 
   const { deps, job, source, signal } = context;
   if (signal.aborted || isOutage(thrown) || JOB_ERRORS.some((type) => thrown instanceof type)) throw thrown;
   deps.logger.info({ job: job.id, item: item.key, reason: describeError(thrown) }, 'item failed');
-  const error = jobErrorOf(thrown);
+  const error = toJobError(thrown);
   const previous = error.retryable ? await selectPreviousVersion(deps.db.sql, source.id, item.key, job.id) : null;
   if (previous !== null) return keepPreviousVersion(context, item, previous, error);
   const before = await selectPartDocument(deps.db.sql, source.id, item.key, '');

@@ -13,7 +13,7 @@ export interface JobError {
 const RETRYABLE: ReadonlySet<JobErrorCode> = new Set(['rate_limited', 'timeout', 'server_error']);
 
 /** Converts an error for the API. Errors without a message for callers become `server_error`. */
-export function jobErrorOf(error: unknown): JobError {
+export function toJobError(error: unknown): JobError {
   if (error instanceof ApiError && error.code === 'insufficient_credits') {
     return { code: 'access_denied', message: error.message, param: null, retryable: false };
   }

@@ -5,7 +5,7 @@ import { eq } from 'drizzle-orm';
 import { until, withDeadline } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../../test/harness.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from './ingest-job.ts';
 import { JobFeed, MAX_STREAMS_PER_CALLER } from './job-feed.ts';
@@ -55,7 +55,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
 
   it('shows a source that was just added as one job that waits', async () => {
     const { json } = await get(here.base, '?limit=1');
-    assertSchema(listOf(IngestionJob), json);
+    assertSchema(listSchema(IngestionJob), json);
     const { created_at, ...rest } = json.data[0];
     assert.ok(created_at > 1_763_683_200);
     assert.deepEqual(rest, {

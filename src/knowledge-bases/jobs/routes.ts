@@ -1,4 +1,4 @@
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
@@ -24,7 +24,7 @@ export function ingestionRoutes(app: App, deps: Pick<Deps, 'db'>): void {
         tags,
         params: KnowledgeBaseParams,
         querystring: JobListQuery,
-        response: { 200: listOf(IngestionJob) },
+        response: { 200: listSchema(IngestionJob) },
       },
       config,
     },

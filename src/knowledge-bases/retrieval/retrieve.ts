@@ -84,9 +84,9 @@ export async function retrieve(
   const conditions = [...parseFilters(params.filters ?? {}), ...(params.conditions ?? [])];
   const recording = recordInBackground(deps);
   try {
-    const found = await searchAndScore(recording.deps, call, base, { ...params, conditions, signal });
-    if (!params.rerank) return found;
-    const reranked = await rerankChunks(recording.deps, call, { ...params, found, signal });
+    const result = await searchAndScore(recording.deps, call, base, { ...params, conditions, signal });
+    if (!params.rerank) return result;
+    const reranked = await rerankChunks(recording.deps, call, { ...params, found: result, signal });
     return reranked.filter(({ score }) => score >= params.min_score).slice(0, params.top_k);
   } catch (error) {
     // The search fails if the knowledge base and its index were deleted meanwhile: report that as 404.
@@ -119,11 +119,11 @@ async function searchAndScore(
   const scoring = params.search_type === 'semantic' ? 'vector' : params.search_type;
   const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, params);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw reEmbeddingError();
-  const found = await searchChunks(deps, base, { ...params, scoring, embedded });
+  const result = await searchChunks(deps, base, { ...params, scoring, embedded });
   // Re-embedding has started since the knowledge base was read: search again by keyword only.
   const isMixed =
-    embedded !== null && found.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
-  return isMixed ? searchAndScore(deps, call, { ...base, embeddingFingerprint: null }, params) : found;
+    embedded !== null && result.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
+  return isMixed ? searchAndScore(deps, call, { ...base, embeddingFingerprint: null }, params) : result;
 }
 
 /** Embeds the query; null when the chunks have vectors of another model. */

@@ -7,7 +7,7 @@ import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import type { AuditEvent } from '../../audit/schema.ts';
 import { loadConfig } from '../../config/config.ts';
 import { SETTINGS, type Setting } from '../../config/settings.ts';
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import { Configuration } from '../../health/configuration/schema.ts';
 import { viewConfiguration } from '../../health/configuration/view-configuration.ts';
 import { EngineStatusList } from '../../health/engine-schema.ts';
@@ -48,7 +48,7 @@ const bind = (id: string, body: object) =>
 describe('/v1/admin/models', () => {
   it('lists every model id with its binding', async () => {
     const { json } = await api.send('GET', '/v1/admin/models');
-    assertSchema(listOf(BoundModel), json);
+    assertSchema(listSchema(BoundModel), json);
     const { json: models } = await api.send('GET', '/v1/models');
     assert.deepEqual(
       json.data.map(({ id, chosen_by, stored_model }: BoundModel) => [id, chosen_by, stored_model]),

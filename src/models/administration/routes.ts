@@ -1,4 +1,4 @@
-import { listOf } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { ModelParams } from '../schema.ts';
@@ -20,7 +20,7 @@ export function adminModelRoutes(app: App, deps: ModelAdminDeps): void {
         summary: 'List the bindings of the models',
         description: `All model ids on one page. ${RIGHTS}`,
         tags,
-        response: { 200: listOf(BoundModel) },
+        response: { 200: listSchema(BoundModel) },
       },
       config,
     },

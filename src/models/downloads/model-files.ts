@@ -39,9 +39,9 @@ export function cardPath(dataDir: string, name: string): string {
 /** The model of that name; null when it is not on the disk. */
 export async function findModelFile(dataDir: string, name: string): Promise<ModelFile | null> {
   const path = modelPath(dataDir, name);
-  const found = isModelName(name) ? await stat(path).catch(() => null) : null;
-  if (found === null || !found.isFile()) return null;
-  return { name, path, bytes: found.size, card: await readCard(dataDir, name) };
+  const stats = isModelName(name) ? await stat(path).catch(() => null) : null;
+  if (stats === null || !stats.isFile()) return null;
+  return { name, path, bytes: stats.size, card: await readCard(dataDir, name) };
 }
 
 /** Imports TypeBox only for an existing card: `quire models list` starts in a third of the time without. */

@@ -65,10 +65,10 @@ function findModel(family: string, size: string): DownloadableModel | null {
 
 function unknownTag(word: string, family: string): OperatorError {
   const tags = DOWNLOADABLE_MODELS.flatMap((model) => ollamaTag(model) ?? []);
-  const known = tags.filter((tag) => tag.startsWith(`${family}:`));
+  const familyTags = tags.filter((tag) => tag.startsWith(`${family}:`));
   const similar = suggestSimilar(word, tags);
   const suggestion =
-    known.length > 0 ? ` Known: ${known.join(', ')}.` : similar === null ? '' : ` Did you mean '${similar}'?`;
+    familyTags.length > 0 ? ` Known: ${familyTags.join(', ')}.` : similar === null ? '' : ` Did you mean '${similar}'?`;
   return new OperatorError(
     `There is no known source of '${word}'.${suggestion} Pull other models by hf:owner/repository/file.gguf or a URL.`,
   );

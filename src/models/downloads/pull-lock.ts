@@ -41,10 +41,10 @@ async function create(path: string): Promise<boolean> {
 }
 
 async function removeStale(path: string, name: string): Promise<void> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return;
+  const stats = await stat(path).catch(() => null);
+  if (stats === null) return;
   const pid = Number(await readFile(path, 'utf8').catch(() => ''));
-  if (Date.now() - found.mtimeMs < STALE_MS && isAlive(pid)) throw busy(name);
+  if (Date.now() - stats.mtimeMs < STALE_MS && isAlive(pid)) throw busy(name);
   await rm(path, { force: true });
 }
 

@@ -70,9 +70,9 @@ export async function requireSession(
   method: string,
   headers: IncomingHttpHeaders,
 ): Promise<AuthenticatedSession> {
-  const found = await findSession(deps, method, headers);
-  if (found === null) throw invalidSession();
-  return found;
+  const session = await findSession(deps, method, headers);
+  if (session === null) throw invalidSession();
+  return session;
 }
 
 /** Returns a session with its user and the organizations that the user may open. */

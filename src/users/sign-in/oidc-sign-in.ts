@@ -105,9 +105,9 @@ type SignedInUser = NewUser & { organizationId: string | null };
 async function resolveUser(deps: OidcDeps, sql: Sql, arrival: Arrival): Promise<SignedInUser> {
   const { identity, transaction, client } = arrival;
   const { issuer, subject } = identity;
-  const known = (await selectUserByIdentity(sql, issuer, subject)) ?? (await linkByEmail(deps, sql, arrival));
-  const user = known ?? newUser(identity);
-  const isNew = known === null;
+  const existingUser = (await selectUserByIdentity(sql, issuer, subject)) ?? (await linkByEmail(deps, sql, arrival));
+  const user = existingUser ?? newUser(identity);
+  const isNew = existingUser === null;
   let organizationId: string | null = null;
   if (transaction.invitation !== null) {
     const redemption = { token: transaction.invitation, user, isNew, time: new Date(deps.now()) };

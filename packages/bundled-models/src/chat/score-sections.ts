@@ -31,8 +31,8 @@ export async function scoreSections(
   signal: AbortSignal,
 ): Promise<ScoredSection[]> {
   const all = await readSections(passages, services, signal);
-  const asked = question.slice(-MAX_QUESTION_CHARACTERS);
-  const wordings = [...new Set([asked, joinWords(asked, all)])];
+  const query = question.slice(-MAX_QUESTION_CHARACTERS);
+  const wordings = [...new Set([query, joinWords(query, all)])];
   const terms = [...new Set(wordings.flatMap(extractTerms))];
   const sections = filterCandidates(all, terms);
   if (sections.length === 0) return [];

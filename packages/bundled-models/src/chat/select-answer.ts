@@ -106,8 +106,8 @@ async function scoreCandidates(
   services: AnswerServices,
   signal: AbortSignal,
 ): Promise<number[]> {
-  const windowOf = candidates.map(({ window }) => window);
-  const windows = [...new Set(windowOf)];
+  const windowTexts = candidates.map(({ window }) => window);
+  const windows = [...new Set(windowTexts)];
   const documents = [
     ...candidates.map(({ text }) => text),
     ...candidates.map(({ previous, text }) => `${previous} ${text}`),
@@ -115,7 +115,7 @@ async function scoreCandidates(
   ];
   const { scores } = await services.rerank({ query, documents }, signal);
   const logits = scores.map(boundedLogit);
-  return windowOf.map((window, i) => {
+  return windowTexts.map((window, i) => {
     const [alone = 0, withPrevious = 0, around = 0] = [
       i,
       candidates.length + i,

@@ -61,8 +61,8 @@ export function countStatedArguments(tool: Tool, messages: readonly Message[]): 
   const parameters = names.map((name) => describeParameter(name, schemas[name]));
   const stated = findStated(parameters, turns.slice(turns.findLastIndex(({ role }) => role === 'tool') + 1));
   const isReturned = (name: string): boolean => results.some((result) => result.includes(`"${name}"`));
-  const known = parameters.filter((parameter, i) => stated.has(parameter) || isReturned(names[i] ?? ''));
-  return { required: names.length, stated: known.length };
+  const statedParameters = parameters.filter((parameter, i) => stated.has(parameter) || isReturned(names[i] ?? ''));
+  return { required: names.length, stated: statedParameters.length };
 }
 
 type Turn = Pick<Message, 'role'> & { content: string };
@@ -99,11 +99,11 @@ function findStated(parameters: readonly Parameter[], turns: readonly Turn[]): R
     const isAnswered = role === 'assistant' && reply?.role === 'user' && !GIVES_NO_VALUE.test(reply.content);
     return isAnswered ? extractTerms(content) : [];
   });
-  const asked = new Set(questions);
+  const questionSet = new Set(questions);
   const stated = new Set(
     parameters.filter(
       (parameter) =>
-        parameter.terms.some((term) => asked.has(term)) ||
+        parameter.terms.some((term) => questionSet.has(term)) ||
         parameter.values.some((value) => lowerText.includes(value)) ||
         isNamed(parameter),
     ),

@@ -42,9 +42,9 @@ export class Tokenizer {
 
   /** Appends the rows of a word. Returns its token count, or a number above `limit`. */
   #appendWord(word: string, rows: number[], limit: number): number {
-    const known = this.#rowOf.get(word);
-    if (known !== undefined) {
-      rows.push(known);
+    const row = this.#rowOf.get(word);
+    if (row !== undefined) {
+      rows.push(row);
       return 1;
     }
     if (ASCII_WORD.test(word)) return this.#appendPieces(word, rows, limit);

@@ -166,8 +166,8 @@ class ModerationTokenizer {
       this.#stretchEnd = end;
       if (end - this.#stretchStart > MAX_STRETCH) return this.#skip(end);
     }
-    const known = isPlain ? this.#vocabulary.find(value >>> 0) : -1;
-    if (known >= 0) this.#ids.push(known);
+    const row = isPlain ? this.#vocabulary.find(value >>> 0) : -1;
+    if (row >= 0) this.#ids.push(row);
     else this.#quotedRun(text.slice(start, end));
     return end;
   }

@@ -54,10 +54,10 @@ export interface QuestionType {
 export function questionType(query: string): QuestionType {
   const type = ANSWER_TYPES.find((candidate) => PATTERNS[candidate].question.test(query));
   if (type === undefined) return { isQuestion: OTHER_QUESTION.test(query), type: null, matchAnswer: () => 0 };
-  const known = query.toLowerCase();
+  const lowerCase = query.toLowerCase();
   const matchAnswer = (document: string): number => {
     for (const [match] of document.slice(0, MAX_SEARCHED_CHARACTERS).matchAll(PATTERNS[type].answer)) {
-      if (!known.includes(match.toLowerCase())) return 1;
+      if (!lowerCase.includes(match.toLowerCase())) return 1;
     }
     return -1;
   };

@@ -35,9 +35,9 @@ export class WordVectors {
     const cached = this.#cache.get(text);
     if (cached !== undefined) return cached;
     if (this.#cache.size >= MAX_CACHED_WORDS) this.#cache.clear();
-    const found = this.#sumTokens(text);
-    this.#cache.set(text, found);
-    return found;
+    const sum = this.#sumTokens(text);
+    this.#cache.set(text, sum);
+    return sum;
   }
 
   #sumTokens(word: string): WordVector {

@@ -16,7 +16,7 @@ const ends: number[] = [];
 for (const line of readFileSync(source, 'utf8').split('\n')) {
   if (line === '') continue;
   const tokens = tokenizeForModeration(JSON.parse(line), vocabulary);
-  for (const id of tokens.ids) ids.push(id >= 0 ? id : numberOf(tokens.unknown[-1 - id] ?? ''));
+  for (const id of tokens.ids) ids.push(id >= 0 ? id : lookUpNumber(tokens.unknown[-1 - id] ?? ''));
   ends.push(ids.length);
 }
 const bucketList: number[] = [];
@@ -28,9 +28,9 @@ for (const word of [...words, ...numbers.keys()]) {
 for (const [name, values] of Object.entries({ ids, ends, buckets: bucketList, spelling }))
   writeFileSync(`${out}.${name}`, Int32Array.from(values));
 
-function numberOf(word: string): number {
-  const known = numbers.get(word);
-  if (known !== undefined) return known;
+function lookUpNumber(word: string): number {
+  const existing = numbers.get(word);
+  if (existing !== undefined) return existing;
   numbers.set(word, words.length + numbers.size);
   return words.length + numbers.size - 1;
 }

@@ -43,9 +43,9 @@ class Flattener {
 
   /** Rules that are first referenced here are appended: iterating a map includes entries added meanwhile. */
   #id(name: string): number {
-    const known = this.#ids.get(name) ?? this.#fresh();
-    this.#ids.set(name, known);
-    return known;
+    const id = this.#ids.get(name) ?? this.#fresh();
+    this.#ids.set(name, id);
+    return id;
   }
 
   #fresh(): number {
@@ -91,9 +91,9 @@ class Flattener {
   }
 
   #setId(set: Characters): number {
-    const known = this.#setIds.get(set) ?? this.#setIds.size + 1;
-    this.#setIds.set(set, known);
-    return known;
+    const id = this.#setIds.get(set) ?? this.#setIds.size + 1;
+    this.#setIds.set(set, id);
+    return id;
   }
 
   #pack(): GrammarElements {

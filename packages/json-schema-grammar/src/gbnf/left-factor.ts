@@ -178,18 +178,18 @@ class Factoring {
   /** Sequences that start with a terminal or are empty, and together derive what the given one derives. */
   #expanded(chain: Chain): readonly Chain[] {
     if (chain.head === null || chain.head.kind === 'terminal') return [chain];
-    const known = this.#expansions.get(chain);
-    if (known !== undefined) return known;
-    const found = new Set<Chain>();
+    const cached = this.#expansions.get(chain);
+    if (cached !== undefined) return cached;
+    const chains = new Set<Chain>();
     const open = new Set<Chain>([chain]);
     // Iterating a set includes entries added meanwhile.
     for (const one of open) {
       this.#work += 1;
-      if (one.head === null || one.head.kind === 'terminal') found.add(one);
+      if (one.head === null || one.head.kind === 'terminal') chains.add(one);
       else for (const next of this.#expansions.get(one) ?? this.#step(one)) open.add(next);
     }
-    this.#expansions.set(chain, [...found]);
-    return [...found];
+    this.#expansions.set(chain, [...chains]);
+    return [...chains];
   }
 
   /** Replaces the first symbol of a sequence by its expansion. */
@@ -220,8 +220,8 @@ class Factoring {
 
   #prepend(head: GrammarSymbol, tail: Chain): Chain {
     tail.before ??= new Map();
-    const known = tail.before.get(head);
-    if (known !== undefined) return known;
+    const cached = tail.before.get(head);
+    if (cached !== undefined) return cached;
     this.#chains += 1;
     const id = this.#chains;
     const chain: Chain = { id, head, tail, length: tail.length + 1, before: null, first: null, isNullable: false };
@@ -238,10 +238,10 @@ class Factoring {
     const interned = this.#interned.get(symbol);
     if (interned !== undefined) return interned;
     const key = this.#keyOf(symbol);
-    const known = this.#symbols.get(key) ?? symbol;
-    this.#symbols.set(key, known);
-    this.#interned.set(symbol, known);
-    return known;
+    const entry = this.#symbols.get(key) ?? symbol;
+    this.#symbols.set(key, entry);
+    this.#interned.set(symbol, entry);
+    return entry;
   }
 
   #keyOf(symbol: GrammarSymbol): string {
@@ -278,8 +278,8 @@ class Factoring {
   }
 
   #firstOfCharacters(set: Characters): bigint {
-    const known = this.#firstOfSet.get(set);
-    if (known !== undefined) return known;
+    const cached = this.#firstOfSet.get(set);
+    if (cached !== undefined) return cached;
     let bits = 0n;
     for (const [from, to] of pairs(set)) {
       for (let code = from; code <= Math.min(to, 127); code++) bits |= 1n << BigInt(code);

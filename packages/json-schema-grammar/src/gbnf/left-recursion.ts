@@ -36,15 +36,15 @@ export function rejectLeftRecursion(elements: GrammarElements): void {
 /** For each rule, the rules that may be leftmost in it, with repetition. */
 function leftmostRules({ code, alternatives, rules }: GrammarElements, empty: ReadonlySet<number>): number[][] {
   return Array.from({ length: rules.length - 1 }, (_, rule) => {
-    const found: number[] = [];
+    const cycle: number[] = [];
     for (let way = rules[rule] ?? 0; way < (rules[rule + 1] ?? 0); way++) {
       for (let at = alternatives[way] ?? 0; (code[at] ?? 0) < 0; at++) {
         const begun = -(code[at] ?? 0) - 1;
-        found.push(begun);
+        cycle.push(begun);
         if (!empty.has(begun)) break;
       }
     }
-    return found;
+    return cycle;
   });
 }
 

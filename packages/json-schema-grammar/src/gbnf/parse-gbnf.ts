@@ -137,16 +137,16 @@ class GbnfParser {
   }
 
   #reference(name: string): RuleReference {
-    const known = this.#references.get(name) ?? { kind: 'rule', name };
-    this.#references.set(name, known);
-    return known;
+    const reference = this.#references.get(name) ?? { kind: 'rule', name };
+    this.#references.set(name, reference);
+    return reference;
   }
 
   #terminal(set: Characters): GrammarSymbol {
     const key = set.join();
-    const known = this.#terminals.get(key) ?? { kind: 'terminal', set };
-    this.#terminals.set(key, known);
-    return known;
+    const terminal = this.#terminals.get(key) ?? { kind: 'terminal', set };
+    this.#terminals.set(key, terminal);
+    return terminal;
   }
 
   #literal(): GrammarSymbol[] {
@@ -199,10 +199,10 @@ class GbnfParser {
   #repeated(unit: readonly GrammarSymbol[]): readonly GrammarSymbol[] {
     const count = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})/y;
     count.lastIndex = this.#at;
-    const found = count.exec(this.#text);
-    if (found === null) return unit;
-    this.#at += found[0].length;
-    const [, sign, from, comma, to] = found;
+    const match = count.exec(this.#text);
+    if (match === null) return unit;
+    this.#at += match[0].length;
+    const [, sign, from, comma, to] = match;
     if (sign !== undefined) {
       return [{ kind: 'repetition', sequence: unit, least: sign === '+' ? 1 : 0, most: sign === '?' ? 1 : null }];
     }

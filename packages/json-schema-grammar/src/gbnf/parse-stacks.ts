@@ -1,6 +1,6 @@
 import { characters, contains } from '../schema/characters.ts';
 import type { GrammarElements } from './elements.ts';
-import { shortestEndOf } from './shortest-end.ts';
+import { findShortestEnd } from './shortest-end.ts';
 
 /**
  * Lookahead in structural characters of JSON, where alternatives start and end. No token of a known vocabulary has more
@@ -97,7 +97,7 @@ export class ParseStacks {
 
   /** A shortest text that completes the text from a position. `endLength` is finite. */
   endText(position: TextPosition): string {
-    const { characterAt } = shortestEndOf(this.#elements);
+    const { characterAt } = findShortestEnd(this.#elements);
     let text = '';
     for (let open = position; ; ) {
       const best = open.reduce((a, b) => (this.#endOf(b) < this.#endOf(a) ? b : a));
@@ -128,7 +128,7 @@ export class ParseStacks {
 
   #endOf(stack: Stack): number {
     if (stack.end >= 0) return stack.end;
-    const { lengthFrom } = shortestEndOf(this.#elements);
+    const { lengthFrom } = findShortestEnd(this.#elements);
     // A loop, because a nested text has a deep stack.
     const unknown: Stack[] = [];
     let part: Stack | null = stack;
@@ -192,8 +192,8 @@ export class ParseStacks {
   #push(below: Stack, at: number): Stack {
     if (this.#elements.code[at] === 0) return below;
     below.above ??= new Map();
-    const known = below.above.get(at);
-    if (known !== undefined) return known;
+    const cached = below.above.get(at);
+    if (cached !== undefined) return cached;
     this.#nodes += 1;
     const stack = newStack(at, below);
     below.above.set(at, stack);

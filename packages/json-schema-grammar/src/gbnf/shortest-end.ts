@@ -12,12 +12,12 @@ export interface ShortestEnd {
   characterAt(at: number): string;
 }
 
-const known = new WeakMap<GrammarElements, ShortestEnd>();
+const cache = new WeakMap<GrammarElements, ShortestEnd>();
 
 /** The shortest ends of a grammar, computed once for each. */
-export function shortestEndOf(elements: GrammarElements): ShortestEnd {
-  const end = known.get(elements) ?? computeShortestEnd(elements);
-  known.set(elements, end);
+export function findShortestEnd(elements: GrammarElements): ShortestEnd {
+  const end = cache.get(elements) ?? computeShortestEnd(elements);
+  cache.set(elements, end);
   return end;
 }
 

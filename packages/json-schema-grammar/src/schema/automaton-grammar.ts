@@ -42,10 +42,10 @@ export function automatonRule(
 ): string {
   const rules = written.get(builder) ?? new Map<Automaton, Partial<Record<Spelling, string>>>();
   written.set(builder, rules);
-  const known = rules.get(automaton) ?? {};
-  rules.set(automaton, known);
-  known[how.spelling] ??= writeAutomaton(builder, automaton, how);
-  return known[how.spelling] ?? '';
+  const spellings = rules.get(automaton) ?? {};
+  rules.set(automaton, spellings);
+  spellings[how.spelling] ??= writeAutomaton(builder, automaton, how);
+  return spellings[how.spelling] ?? '';
 }
 
 function writeAutomaton(
@@ -56,7 +56,7 @@ function writeAutomaton(
   const { next, accepts } = automaton;
   const texts = new Map<number, string>();
   const end = spelling === 'json' ? literal('"') : '';
-  const bodyOf = (state: number): string => {
+  const buildBody = (state: number): string => {
     const targets = new Map<number, Characters[]>();
     for (const [index, to] of (next[state] ?? []).entries()) {
       if (to >= 0) targets.set(to, [...(targets.get(to) ?? []), automaton.classes[index] ?? []]);
@@ -71,13 +71,13 @@ function writeAutomaton(
   for (const state of ordered) {
     if (isUniversal(automaton, state) && spelling === 'json') texts.set(state, builder.json('rest'));
     else {
-      const body = bodyOf(state);
+      const body = buildBody(state);
       const inline = body.length <= INLINE && !body.includes('|');
       texts.set(state, inline ? body : builder.intern('text', body, path));
     }
   }
   for (const state of cyclic) texts.set(state, builder.freshName('text'));
-  for (const state of cyclic) builder.define(texts.get(state) ?? '', bodyOf(state), path);
+  for (const state of cyclic) builder.define(texts.get(state) ?? '', buildBody(state), path);
   return texts.get(0) ?? '';
 }
 
@@ -127,13 +127,13 @@ function spellings(set: Characters, spelling: Spelling, builder: GrammarBuilder)
   if (others.length > 0) {
     const all = subtract(CONTROLS, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
     if (others.join() === all.join()) forms.push(builder.json('control'));
-    else forms.push(...codesOf(others).map((code) => literal(`u${code.toString(16).padStart(4, '0')}`)));
+    else forms.push(...listCodes(others).map((code) => literal(`u${code.toString(16).padStart(4, '0')}`)));
   }
   ways.push(`${literal('\\')} ${forms.length === 1 ? forms[0] : `(${forms.join(' | ')})`}`);
   return ways;
 }
 
-const codesOf = (set: Characters): number[] =>
+const listCodes = (set: Characters): number[] =>
   ranges(set).flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
 
 /** Prints a character set as a terminal. */

@@ -38,14 +38,14 @@ export function explore<State>(
     const state = states[i] as State;
     next.push(
       classes.map((_, index) => {
-        const found = rules.next(state, index);
-        if (found === null) return -1;
-        const key = rules.key(found);
-        const known = numbers.get(key);
-        if (known !== undefined) return known;
+        const next = rules.next(state, index);
+        if (next === null) return -1;
+        const key = rules.key(next);
+        const number = numbers.get(key);
+        if (number !== undefined) return number;
         if (states.length >= MAX_STATES) throw new PatternError('is too large to be enforced');
         numbers.set(key, states.length);
-        states.push(found);
+        states.push(next);
         return states.length - 1;
       }),
     );
@@ -320,20 +320,20 @@ function liveStates({ next, accepts }: Automaton): Set<number> {
 function partitionStates(next: readonly (readonly number[])[], accepts: readonly boolean[]): number[] {
   const block = next.map(() => -1);
   const names = new Map<string, number>();
-  const nameOf = (state: number, self: number): string =>
+  const formatName = (state: number, self: number): string =>
     `${accepts[state] === true}:${(next[state] ?? []).map((to) => (to < 0 ? 'x' : to === state ? self : block[to])).join()}`;
   const done = acyclicStates(next);
   for (const state of done) {
     const targets = new Set((next[state] ?? []).map((to) => (to < 0 || to === state ? -1 : (block[to] ?? -1))));
     // A state that behaves like a successor with a self-loop is that successor.
-    const twin = [...targets].find((to) => to >= 0 && names.get(nameOf(state, to)) === to);
+    const twin = [...targets].find((to) => to >= 0 && names.get(formatName(state, to)) === to);
     const alone = next.length + names.size;
-    const name = nameOf(state, -1);
+    const name = formatName(state, -1);
     block[state] = twin ?? names.get(name) ?? alone;
-    const found = block[state] ?? alone;
-    names.set(name, found);
+    const target = block[state] ?? alone;
+    names.set(name, target);
     // Also under its own number, by which other states recognize the equivalence.
-    names.set(nameOf(state, found), found);
+    names.set(formatName(state, target), target);
   }
   const cyclic = next.length - done.length;
   return cyclic === 0 || cyclic > MAX_REFINED

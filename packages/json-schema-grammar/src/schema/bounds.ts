@@ -120,20 +120,20 @@ function restrictLengths(automaton: Automaton, { least, most }: Counts): Automat
 }
 
 function patternLanguages({ schema, path }: SchemaPart): { language: Automaton; excluded: boolean }[] {
-  const found: { language: Automaton; excluded: boolean }[] = [];
+  const limits: { language: Automaton; excluded: boolean }[] = [];
   const { pattern, format } = schema as { pattern?: unknown; format?: unknown };
   if (typeof pattern === 'string') {
-    found.push({ language: withErrorPath(`${path}.pattern`, () => patternLanguage(pattern)), excluded: false });
+    limits.push({ language: withErrorPath(`${path}.pattern`, () => patternLanguage(pattern)), excluded: false });
   }
   if (typeof format === 'string') {
     const source = formatPattern(format);
-    if (source !== null) found.push({ language: patternLanguage(source), excluded: false });
+    if (source !== null) limits.push({ language: patternLanguage(source), excluded: false });
   }
   const { [EXCLUDED]: value, [UNMATCHED]: unmatched } = schema as Internal;
-  if (typeof value === 'string') found.push({ language: buildAutomaton(literalPattern(value)), excluded: true });
+  if (typeof value === 'string') limits.push({ language: buildAutomaton(literalPattern(value)), excluded: true });
   if (unmatched !== undefined)
-    found.push({ language: withErrorPath(path, () => patternLanguage(unmatched)), excluded: true });
-  return found;
+    limits.push({ language: withErrorPath(path, () => patternLanguage(unmatched)), excluded: true });
+  return limits;
 }
 
 /** Runs `make` and converts a `PatternError` to an error with the field. */

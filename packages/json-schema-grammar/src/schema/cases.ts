@@ -56,9 +56,9 @@ export class CaseFinder {
    */
   casesOf(schemas: readonly Located[]): Case[] {
     const start: State = { parts: new Map(), choices: [] };
-    const found: Case[] = [];
-    if (schemas.every((one) => this.#add(start, one, new Set()))) this.#distribute(start, found);
-    return found;
+    const cases: Case[] = [];
+    if (schemas.every((one) => this.#add(start, one, new Set()))) this.#distribute(start, cases);
+    return cases;
   }
 
   #spend(path: string): void {
@@ -84,10 +84,10 @@ export class CaseFinder {
   /** Schemas that a schema implies. */
   #allOf({ schema, path }: SchemaPart): Located[] {
     const all = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
-    const found = all.map((one, i) => ({ schema: one as unknown, path: `${path}.allOf.${i}` }));
+    const located = all.map((one, i) => ({ schema: one as unknown, path: `${path}.allOf.${i}` }));
     const reference = schema['$ref'];
-    if (typeof reference === 'string') found.unshift(this.#document.resolve(reference, schema, `${path}.$ref`));
-    return found;
+    if (typeof reference === 'string') located.unshift(this.#document.resolve(reference, schema, `${path}.$ref`));
+    return located;
   }
 
   #distribute({ parts, choices }: State, found: Case[]): void {
@@ -107,21 +107,22 @@ export class CaseFinder {
   }
 
   #choicesOf(part: SchemaPart): Omit<Choice, 'from'>[] {
-    const known = this.#choices.get(part.schema);
-    if (known !== undefined) return known;
+    const cached = this.#choices.get(part.schema);
+    if (cached !== undefined) return cached;
     const { schema, path } = part;
-    const found: Located[][][] = [];
-    if (Array.isArray(schema['anyOf'])) found.push(branchSchemas(schema['anyOf'], `${path}.anyOf`).map((one) => [one]));
+    const combinations: Located[][][] = [];
+    if (Array.isArray(schema['anyOf']))
+      combinations.push(branchSchemas(schema['anyOf'], `${path}.anyOf`).map((one) => [one]));
     if (Array.isArray(schema['oneOf'])) {
       const loose = branchSchemas(schema['oneOf'], `${path}.oneOf`).map((one) => [one]);
       // While its branches are compared, a recursive `oneOf` is treated like `anyOf`, which accepts no less.
       this.#choices.set(schema, [{ branches: loose }]);
-      found.push(this.#oneOf(schema['oneOf'], `${path}.oneOf`));
+      combinations.push(this.#oneOf(schema['oneOf'], `${path}.oneOf`));
     }
-    if (schema['not'] !== undefined) found.push(this.#exclusion(part));
-    if (schema['if'] !== undefined) found.push(this.#conditional(part));
-    found.push(...dependents(part));
-    const choices = found.map((branches) => ({ branches }));
+    if (schema['not'] !== undefined) combinations.push(this.#exclusion(part));
+    if (schema['if'] !== undefined) combinations.push(this.#conditional(part));
+    combinations.push(...dependents(part));
+    const choices = combinations.map((branches) => ({ branches }));
     this.#choices.set(schema, choices);
     return choices;
   }
@@ -137,21 +138,21 @@ export class CaseFinder {
   #oneOf(schemas: readonly unknown[], path: string): Located[][] {
     const branches = branchSchemas(schemas, path);
     if (branches.length > MAX_ONE_OF) throw notEnforced(path);
-    const found = branches.map((branch) => [branch]);
+    const choices = branches.map((branch) => [branch]);
     // Where a negation is inexact, a branch with nothing left cannot be distinguished.
     const inexact = new Set<number>();
     for (const [i, a] of branches.entries()) {
       for (const [j, b] of branches.entries()) {
         if (j <= i || this.casesOf([a, b]).length === 0) continue;
         const { notA, notB, isExact } = this.#apart(a, b);
-        found[i]?.push(anyOf(notB, path));
-        found[j]?.push(anyOf(notA, path));
+        choices[i]?.push(anyOf(notB, path));
+        choices[j]?.push(anyOf(notA, path));
         if (!isExact) inexact.add(i).add(j);
       }
     }
     for (const i of inexact)
-      if (this.casesOf(found[i] ?? []).length === 0) throw new UnsupportedSchemaError(path, BRANCHES_OVERLAP);
-    return found;
+      if (this.casesOf(choices[i] ?? []).length === 0) throw new UnsupportedSchemaError(path, BRANCHES_OVERLAP);
+    return choices;
   }
 
   /** Schemas that distinguish two branches that may hold together, of which one must hold beside the other branch. */

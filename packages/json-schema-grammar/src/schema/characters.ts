@@ -22,9 +22,9 @@ export function characters(ranges: readonly (readonly [from: number, to: number]
 
 /** Returns the ranges of a set. */
 export function ranges(set: Characters): [from: number, to: number][] {
-  const found: [number, number][] = [];
-  for (let i = 0; i + 1 < set.length; i += 2) found.push([set[i] ?? 0, set[i + 1] ?? 0]);
-  return found;
+  const ranges: [number, number][] = [];
+  for (let i = 0; i + 1 < set.length; i += 2) ranges.push([set[i] ?? 0, set[i + 1] ?? 0]);
+  return ranges;
 }
 
 /** Union. */
@@ -85,9 +85,9 @@ export function disjointClasses(sets: readonly Characters[]): Characters[] {
       return at < set.length && (set[at] ?? 0) <= from ? '1' : '0';
     });
     const key = members.join('');
-    const known = classes.get(key);
-    if (known === undefined) classes.set(key, [[from, to]]);
-    else known.push([from, to]);
+    const cached = classes.get(key);
+    if (cached === undefined) classes.set(key, [[from, to]]);
+    else cached.push([from, to]);
   }
   return [...classes.values()].map(characters);
 }

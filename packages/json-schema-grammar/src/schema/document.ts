@@ -28,9 +28,9 @@ export class SchemaDocument {
     const outerBase = this.#outerBases.get(from);
     const base = this.#bases.get(from) ?? NOWHERE;
     const outer = outerBase === undefined ? null : this.#find(reference, outerBase);
-    const found = this.#find(reference, base);
-    if (found !== null && (outer === null || outer.schema === found.schema)) return found;
-    if (outer !== null && outer.schema !== found?.schema) {
+    const target = this.#find(reference, base);
+    if (target !== null && (outer === null || outer.schema === target.schema)) return target;
+    if (outer !== null && outer.schema !== target?.schema) {
       throw new UnsupportedSchemaError(
         path,
         'is ambiguous: drafts of JSON Schema disagree whether the id beside it changes its base',

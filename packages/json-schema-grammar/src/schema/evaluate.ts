@@ -66,9 +66,9 @@ export class Evaluator {
   #listed(schema: Schema): ReadonlySet<string> | null {
     const values = listedValues(schema);
     if (values === null) return null;
-    const known = this.#lists.get(schema) ?? new Set(values.map(canonical));
-    this.#lists.set(schema, known);
-    return known;
+    const canonicalValues = this.#lists.get(schema) ?? new Set(values.map(canonical));
+    this.#lists.set(schema, canonicalValues);
+    return canonicalValues;
   }
 
   #dependents(schema: Schema, value: Schema, depth: number): boolean {

@@ -35,12 +35,12 @@ export function memberSchemas(parts: Case, name: string): Located[] {
   return parts.flatMap((part) => {
     const { schema, path } = part;
     const value = ownProperty(schema['properties'], name);
-    const found: Located[] = value === undefined ? [] : [{ schema: value, path: `${path}.properties.${name}` }];
-    for (const pattern of patternSources(part)) if (matchesText(pattern.language, name)) found.push(pattern.value);
-    if (found.length === 0 && schema['additionalProperties'] !== undefined) {
-      found.push({ schema: schema['additionalProperties'], path: `${path}.additionalProperties` });
+    const schemas: Located[] = value === undefined ? [] : [{ schema: value, path: `${path}.properties.${name}` }];
+    for (const pattern of patternSources(part)) if (matchesText(pattern.language, name)) schemas.push(pattern.value);
+    if (schemas.length === 0 && schema['additionalProperties'] !== undefined) {
+      schemas.push({ schema: schema['additionalProperties'], path: `${path}.additionalProperties` });
     }
-    return found.filter((one) => one.schema !== true);
+    return schemas.filter((one) => one.schema !== true);
   });
 }
 
@@ -84,21 +84,22 @@ const MAX_CACHED = 64;
 /** Names that are not listed. Equal lists give the same automaton, which is then written once. */
 function subtract(all: Automaton, names: readonly string[]): Automaton {
   if (names.length === 0) return all;
-  const known = cache.get(all) ?? new Map<string, Automaton>();
-  cache.set(all, known);
+  const differences = cache.get(all) ?? new Map<string, Automaton>();
+  cache.set(all, differences);
   const key = JSON.stringify(names.toSorted());
-  const found = known.get(key) ?? difference(all, buildAutomaton({ kind: 'choice', parts: names.map(literalPattern) }));
-  if (known.size >= MAX_CACHED) known.clear();
-  known.set(key, found);
-  return found;
+  const language =
+    differences.get(key) ?? difference(all, buildAutomaton({ kind: 'choice', parts: names.map(literalPattern) }));
+  if (differences.size >= MAX_CACHED) differences.clear();
+  differences.set(key, language);
+  return language;
 }
 
 function valueSchemas(part: SchemaPart, matched: ReadonlySet<string>): Located[] {
-  const found = patternSources(part)
+  const languages = patternSources(part)
     .filter(({ source }) => matched.has(source))
     .map(({ value }) => value);
   const additional = part.schema['additionalProperties'];
-  if (found.length > 0 || additional === undefined) return found;
+  if (languages.length > 0 || additional === undefined) return languages;
   return [{ schema: additional, path: `${part.path}.additionalProperties` }];
 }
 

@@ -71,9 +71,9 @@ function negateKeyword(keyword: string, schema: Schema, inner: (one: unknown) =>
     case 'allOf':
       return oneOf((value as unknown[]).map(inner));
     case 'anyOf': {
-      const found = (value as unknown[]).map(inner);
-      const all = found.map(({ ways }) => (ways.length === 0 ? false : { anyOf: ways }));
-      return { ways: [{ allOf: all }], isExact: found.every(({ isExact }) => isExact) };
+      const negations = (value as unknown[]).map(inner);
+      const all = negations.map(({ ways }) => (ways.length === 0 ? false : { anyOf: ways }));
+      return { ways: [{ allOf: all }], isExact: negations.every(({ isExact }) => isExact) };
     }
     default:
       return negateBound(keyword, value);

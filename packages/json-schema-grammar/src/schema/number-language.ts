@@ -63,8 +63,8 @@ const cache = new Map<string, Automaton>();
 const MAX_CACHED = 512;
 
 function compileLanguage(source: string): Automaton {
-  const known = cache.get(source);
-  if (known !== undefined) return known;
+  const cached = cache.get(source);
+  if (cached !== undefined) return cached;
   const made = buildAutomaton(parsePattern(source));
   if (cache.size >= MAX_CACHED) cache.clear();
   cache.set(source, made);

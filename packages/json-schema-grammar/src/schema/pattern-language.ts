@@ -13,12 +13,12 @@ const cache = new Map<string, Automaton>();
  * or cannot be converted to an automaton of bounded size.
  */
 export function patternLanguage(source: string): Automaton {
-  const known = cache.get(source);
-  if (known !== undefined) return known;
-  const found = compileLanguage(parsePattern(source));
+  const cached = cache.get(source);
+  if (cached !== undefined) return cached;
+  const language = compileLanguage(parsePattern(source));
   if (cache.size >= MAX_CACHED) cache.clear();
-  cache.set(source, found);
-  return found;
+  cache.set(source, language);
+  return language;
 }
 
 function compileLanguage(pattern: Pattern): Automaton {

@@ -73,9 +73,9 @@ class PatternParser {
   }
 
   parse(): Pattern {
-    const found = this.#choice();
+    const choice = this.#choice();
     if (this.#at < this.#chars.length) throw new PatternError(`has a syntax error at character ${this.#at + 1}`);
-    return found;
+    return choice;
   }
 
   #next(): string {
@@ -160,21 +160,21 @@ class PatternParser {
 
   #class(): Characters {
     const negated = this.#take('^');
-    const found: Characters[] = [];
+    const sets: Characters[] = [];
     while (this.#next() !== ']') {
       const first = this.#classAtom();
       const isRange = this.#next() === '-' && this.#chars[this.#at + 1] !== ']';
       if (!isRange || first.length !== 2 || first[0] !== first[1]) {
-        found.push(first);
+        sets.push(first);
         continue;
       }
       this.#at += 1;
       const last = this.#classAtom();
-      if (last.length === 2 && last[0] === last[1]) found.push(characters([[first[0] ?? 0, last[0] ?? 0]]));
-      else found.push(first, charactersIn('-'), last);
+      if (last.length === 2 && last[0] === last[1]) sets.push(characters([[first[0] ?? 0, last[0] ?? 0]]));
+      else sets.push(first, charactersIn('-'), last);
     }
     this.#at += 1;
-    const set = unite(...found);
+    const set = unite(...sets);
     return negated ? subtract(ALL_CHARACTERS, set) : subtract(set, [0xd800, 0xdfff]);
   }
 
@@ -221,11 +221,11 @@ class PatternParser {
 
   #coded(letter: string): Characters {
     const rest = this.#chars.slice(this.#at, this.#at + 10).join('');
-    const found = (
+    const match = (
       letter === 'x' ? /^([0-9a-f]{2})/i : /^(?:\{([0-9a-f]+)\}|([0-9a-f]{4})(?:\\u(d[c-f][0-9a-f]{2}))?)/i
     ).exec(rest);
-    if (found === null) return charactersIn(letter);
-    const [all = '', first, second, low] = found;
+    if (match === null) return charactersIn(letter);
+    const [all = '', first, second, low] = match;
     const code = Number.parseInt(first ?? second ?? '0', 16);
     const pairs = low !== undefined && code >= 0xd800 && code <= 0xdbff;
     this.#at += pairs || low === undefined ? all.length : 4;
@@ -240,18 +240,18 @@ const MAX_CACHED_PROPERTIES = 32;
 
 /** The characters of `\p{...}`, tested one by one with the tables of the runtime. */
 function property(braced: string): Characters {
-  const known = properties.get(braced);
-  if (known !== undefined) return known;
+  const property = properties.get(braced);
+  if (property !== undefined) return property;
   const test = new RegExp(`^\\p${braced}$`, 'u');
-  const found: [number, number][] = [];
+  const ranges: [number, number][] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (!test.test(String.fromCodePoint(code))) continue;
-    const last = found.at(-1);
+    const last = ranges.at(-1);
     if (last !== undefined && last[1] === code - 1) last[1] = code;
-    else found.push([code, code]);
+    else ranges.push([code, code]);
   }
-  const set = characters(found);
+  const set = characters(ranges);
   if (properties.size >= MAX_CACHED_PROPERTIES) properties.clear();
   properties.set(braced, set);
   return set;

@@ -91,10 +91,10 @@ function distinctList({ builder }: Emitter, values: readonly unknown[], { least,
   const keepsOrder = values.length > MAX_DISTINCT;
   // Counts above this need no rules of their own.
   const counted = Math.max(1, least, limit < values.length ? limit : 0);
-  const known = new Map<string, string>();
+  const names = new Map<string, string>();
   const from = (left: readonly unknown[], taken: number): string => {
     const key = `${taken} ${canonical(left)}`;
-    const rule = known.get(key);
+    const rule = names.get(key);
     if (rule !== undefined) return rule;
     const take = (value: unknown, others: readonly unknown[]): string =>
       `${taken === 0 ? '' : `"," ${ws} `}${literal(JSON.stringify(value))} ${from(others, Math.min(taken + 1, counted))}`;
@@ -114,7 +114,7 @@ function distinctList({ builder }: Emitter, values: readonly unknown[], { least,
         : [];
     if (taken >= least && (left.length === 0 || !keepsOrder)) ways.push('""');
     const made = builder.intern('set', ways.join(' | '), path);
-    known.set(key, made);
+    names.set(key, made);
     return made;
   };
   return { rule: builder.intern('array', `"[" ${ws} ${from(values, 0)} ${ws} "]"`, path), needs: [] };
@@ -133,7 +133,7 @@ function distinctTuple({ builder }: Emitter, { values, others, least, most, path
   const ws = builder.json('ws');
   const at = (position: number): readonly unknown[] => values[position] ?? others;
   const texts = (position: number): string[] => at(position).map((value) => canonical(value));
-  const known = new Map<string, string | null>();
+  const names = new Map<string, string | null>();
   /** Null: the array cannot be completed. */
   const from = (position: number, used: readonly string[]): string | null => {
     const later = new Set(
@@ -141,9 +141,9 @@ function distinctTuple({ builder }: Emitter, { values, others, least, most, path
     );
     const relevant = used.filter((text) => later.has(text)).sort();
     const key = JSON.stringify([Math.min(position, Math.max(values.length, least, most ?? 0)), relevant]);
-    const rule = known.get(key);
+    const rule = names.get(key);
     if (rule !== undefined) return rule;
-    if (known.size >= MAX_TUPLE_RULES) throw notEnforced(path);
+    if (names.size >= MAX_TUPLE_RULES) throw notEnforced(path);
     const ways =
       most !== null && position >= most
         ? []
@@ -156,7 +156,7 @@ function distinctTuple({ builder }: Emitter, { values, others, least, most, path
           });
     if (position >= least) ways.push('""');
     const made = ways.length === 0 ? null : builder.intern('set', ways.join(' | '), path);
-    known.set(key, made);
+    names.set(key, made);
     return made;
   };
   const items = from(0, []);

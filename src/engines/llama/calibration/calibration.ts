@@ -88,14 +88,14 @@ function rate(time: StepTime): number {
  * smaller of two that are nearly equal. Null without measurements.
  */
 export function fastestThreads(times: readonly StepTime[]): number | null {
-  const kindOf = ({ slots, tokens }: StepTime): string => `${slots}/${tokens}`;
+  const formatStep = ({ slots, tokens }: StepTime): string => `${slots}/${tokens}`;
   const counts = [...new Set(times.map(({ threads }) => threads))].sort((a, b) => a - b);
-  const kinds = [...new Set(times.map(kindOf))].filter((kind) =>
-    counts.every((threads) => times.some((time) => time.threads === threads && kindOf(time) === kind)),
+  const kinds = [...new Set(times.map(formatStep))].filter((kind) =>
+    counts.every((threads) => times.some((time) => time.threads === threads && formatStep(time) === kind)),
   );
   // Geometric mean: no kind of step weighs more because it takes longer.
   const scores = counts.map((threads) => {
-    const own = times.filter((time) => time.threads === threads && kinds.includes(kindOf(time)));
+    const own = times.filter((time) => time.threads === threads && kinds.includes(formatStep(time)));
     const sum = own.reduce((total, { milliseconds }) => total + Math.log(milliseconds), 0);
     return { threads, score: sum / Math.max(1, own.length) };
   });

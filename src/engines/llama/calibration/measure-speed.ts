@@ -46,9 +46,9 @@ export interface MeasureOptions {
  */
 export function threadCandidates(configured: number | null, cores = availableParallelism()): number[] {
   if (configured !== null) return [configured];
-  const found: number[] = [];
-  for (let threads = 1; threads < cores; threads *= 2) found.push(threads);
-  return [...found, Math.max(1, cores)];
+  const times: number[] = [];
+  for (let threads = 1; threads < cores; threads *= 2) times.push(threads);
+  return [...times, Math.max(1, cores)];
 }
 
 /**
@@ -137,8 +137,8 @@ class StepMeasurements {
 
   /** Expected duration in milliseconds: as measured, else extrapolated from the largest smaller step. */
   #expected(step: Step): number {
-    const known = this.shortest(step);
-    if (known !== null) return known;
+    const measured = this.shortest(step);
+    if (measured !== null) return measured;
     const smaller = this.times()
       .filter((time) => time.threads === step.threads && time.tokens <= step.tokens)
       .sort((a, b) => b.tokens - a.tokens)[0];

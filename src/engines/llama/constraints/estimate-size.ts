@@ -16,14 +16,14 @@ const DATA_KEYWORDS = new Set(['enum', 'const', 'default', 'examples']);
 /** Throws 400 with the path of the keyword that makes the schemas of a grammar too large to be compiled. Takes milliseconds. */
 export function requireReasonableSize(source: GrammarSource): void {
   const size = { schemas: 0, patternNodes: 0 };
-  for (const { schema, path } of schemasOf(source)) {
+  for (const { schema, path } of listSchemas(source)) {
     const characters = JSON.stringify(schema).length;
     if (characters > MAX_CHARACTERS) throw tooLarge(path, `${characters} characters; at most ${MAX_CHARACTERS}`);
     addSizes(schema, path, size);
   }
 }
 
-function schemasOf(source: GrammarSource): { schema: unknown; path: string }[] {
+function listSchemas(source: GrammarSource): { schema: unknown; path: string }[] {
   const format = source.kind === 'calls' ? null : source.format;
   const schemas =
     format?.type === 'json_schema' ? [{ schema: format.schema as unknown, path: schemaPath(format) }] : [];

@@ -83,7 +83,7 @@ export class GrammarCompiler {
     signal.throwIfAborted();
     const key = grammarKey(source);
     const cached = this.#cache.get(key);
-    if (cached !== undefined) return grammarOf(cached);
+    if (cached !== undefined) return requireGrammar(cached);
     requireReasonableSize(source);
     const job = this.#jobs.get(jobKey(scope, key)) ?? this.#enqueue(source, scope, key);
     const left = Promise.withResolvers<never>();
@@ -182,7 +182,7 @@ export class GrammarCompiler {
       const usedMs = cpuMs - (await cpuBefore);
       if (job.run !== run) return;
       if (usedMs < this.#limitMs) run.limitTimer = checkAfter(Math.max(MIN_CHECK_MS, this.#limitMs - usedMs));
-      else this.#end(job, { rejection: rejectionOf(job.source, TOO_LONG) });
+      else this.#end(job, { rejection: createRejection(job.source, TOO_LONG) });
     };
     job.run = run;
     job.ticket.markStarted();
@@ -261,7 +261,7 @@ export class GrammarCompiler {
       if (!thread.isReady) for (const waiting of [...this.#jobs.values()]) this.#reject(waiting, error);
     } else {
       this.#release(job);
-      if (isOutOfMemory(error)) this.#end(job, { rejection: rejectionOf(job.source, TOO_MUCH_MEMORY) });
+      if (isOutOfMemory(error)) this.#end(job, { rejection: createRejection(job.source, TOO_MUCH_MEMORY) });
       else this.#reject(job, error);
     }
   }
@@ -283,10 +283,10 @@ const TOO_MUCH_MEMORY = 'needs too much memory to compile; simplify it';
 
 const jobKey = (scope: string, key: string): string => `${scope} ${key}`;
 
-const rejectionOf = (source: GrammarSource, message: string): ErrorFacts =>
+const createRejection = (source: GrammarSource, message: string): ErrorFacts =>
   toErrorFacts(invalidValue(grammarParam(source), message));
 
-function grammarOf(result: CachedResult): FactoredGrammar {
+function requireGrammar(result: CachedResult): FactoredGrammar {
   if ('grammar' in result) return result.grammar;
   throw new ApiError(result.rejection);
 }

@@ -94,12 +94,12 @@ async function createContext(
   model: LlamaModel,
   options: LoadOptions,
 ): Promise<{ kv: KvContext; calibration: Calibration; from: ModelFacts['calibrationFrom'] }> {
-  const memoryOf = contextMemoryEstimator(model);
+  const estimateMemory = contextMemoryEstimator(model);
   const freeBytes = freeMemory(model.size, options.contextMb);
   const { times, from } = await loadStepTimes(llama, model, options);
   const { slots: usefulSlots } = calibrate(times, { threads: options.threads, slots: null });
   const request = { ...options, trainedTokens: model.trainContextSize, usefulSlots };
-  const { contextTokens, slots: capacity } = await fitContext(request, freeBytes, memoryOf);
+  const { contextTokens, slots: capacity } = await fitContext(request, freeBytes, estimateMemory);
   const calibration = calibrate(times, { threads: options.threads, slots: capacity });
   const create = (slots: number): Promise<LlamaContext> =>
     model.createContext({
@@ -112,7 +112,7 @@ async function createContext(
       failedCreationRemedy: false,
     });
   const fits = async (slots: number): Promise<boolean> =>
-    (await memoryOf({ contextTokens, slots })) <= freeMemory(0, options.contextMb) * MAX_MEMORY_FRACTION;
+    (await estimateMemory({ contextTokens, slots })) <= freeMemory(0, options.contextMb) * MAX_MEMORY_FRACTION;
   // Slots move through the files of the disk cache; without one all slots are allocated at once.
   const initialSlots = options.diskCache === undefined ? capacity : Math.min(INITIAL_SLOTS, capacity);
   return { kv: await KvContext.create({ capacity, create, fits }, initialSlots), calibration, from };

@@ -288,11 +288,11 @@ function markerTokens(
   { tokenizer, template }: LocalModel,
   syntax: OutputSyntax,
 ): Pick<Draft, 'allowedTokens' | 'bannedTokens'> {
-  const tokensOf = (texts: readonly string[]): number[] =>
+  const listTokens = (texts: readonly string[]): number[] =>
     texts.map((text) => tokenizer.definedToken(text)).filter((token) => token !== null);
-  const markers = tokensOf(template.toolCallFormat.markers);
-  const thinking = syntax.reasoning === 'none' ? [] : tokensOf(Object.values(syntax.reasoningTags));
-  const continues = tokensOf(template.markers);
+  const markers = listTokens(template.toolCallFormat.markers);
+  const thinking = syntax.reasoning === 'none' ? [] : listTokens(Object.values(syntax.reasoningTags));
+  const continues = listTokens(template.markers);
   if (syntax.calls === null) return { allowedTokens: thinking, bannedTokens: [...markers, ...continues] };
   return { allowedTokens: [...markers, ...thinking], bannedTokens: continues };
 }

@@ -50,7 +50,7 @@ export async function readGgufFacts(path: string): Promise<GgufFacts> {
     architecture,
     use,
     name: typeof general?.['name'] === 'string' ? general['name'] : null,
-    parameters: parametersOf(info),
+    parameters: countParameters(info),
     contextTokens: numberOr(traits['context_length'], null),
   };
 }
@@ -60,7 +60,7 @@ function knownArchitectures(llama: object): string[] {
   return Object.values((llama as { GgufArchitectureType: Record<string, string> }).GgufArchitectureType);
 }
 
-function parametersOf(info: GgufFileInfo): number {
+function countParameters(info: GgufFileInfo): number {
   const sizes = info.tensorInfo?.map(({ dimensions }) =>
     dimensions.reduce<number>((all, size) => all * Number(size), 1),
   );

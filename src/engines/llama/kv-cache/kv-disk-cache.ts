@@ -44,8 +44,8 @@ export class KvDiskCache {
    * of another `model` (any text that identifies model and runtime) and files that were not committed.
    */
   static async open(folder: string, model: string): Promise<{ files: KvDiskCache; snapshots: KvSnapshot[] }> {
-    const known = await readFile(join(folder, IDENTITY_FILE), 'utf8').catch(() => null);
-    if (known !== model) await rm(folder, { recursive: true, force: true });
+    const identity = await readFile(join(folder, IDENTITY_FILE), 'utf8').catch(() => null);
+    if (identity !== model) await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
     await writeFile(join(folder, IDENTITY_FILE), model, { mode: UNCOMMITTED_MODE });
     const snapshots: (KvSnapshot & { usedAtMs: number })[] = [];

@@ -48,13 +48,13 @@ export class TextScanner {
 
   #firstMatch(text: string): { start: number; text: string } | null {
     let best: { start: number; text: string } | null = null;
-    for (const wanted of this.#sequences) {
-      const start = text.indexOf(wanted);
+    for (const sequence of this.#sequences) {
+      const start = text.indexOf(sequence);
       if (start < 0) continue;
-      const end = start + wanted.length;
+      const end = start + sequence.length;
       const bestEnd = best === null ? Number.POSITIVE_INFINITY : best.start + best.text.length;
-      if (end < bestEnd || (end === bestEnd && wanted.length > (best?.text.length ?? 0)))
-        best = { start, text: wanted };
+      if (end < bestEnd || (end === bestEnd && sequence.length > (best?.text.length ?? 0)))
+        best = { start, text: sequence };
     }
     return best;
   }
@@ -62,9 +62,9 @@ export class TextScanner {
   /** Length of the suffix of `text` that may be the start of a match. */
   #partialMatchLength(text: string): number {
     let longest = 0;
-    for (const wanted of this.#sequences) {
-      for (let length = Math.min(wanted.length - 1, text.length); length > longest; length--) {
-        if (text.endsWith(wanted.slice(0, length))) {
+    for (const sequence of this.#sequences) {
+      for (let length = Math.min(sequence.length - 1, text.length); length > longest; length--) {
+        if (text.endsWith(sequence.slice(0, length))) {
           longest = length;
           break;
         }

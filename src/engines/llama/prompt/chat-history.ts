@@ -87,11 +87,11 @@ function toolCallReference(message: ChatMessage, traits: TemplateTraits): { tool
 }
 
 function formatToolCall(call: ToolCall, traits: TemplateTraits): NonNullable<TemplateMessage['tool_calls']>[number] {
-  const given = call.function.arguments;
+  const argument = call.function.arguments;
   return {
     ...call,
     id: templateCallId(call.id, traits),
-    function: { ...call.function, arguments: traits.argumentObjects ? parseObjectOr(given) : given },
+    function: { ...call.function, arguments: traits.argumentObjects ? parseObjectOr(argument) : argument },
   };
 }
 

@@ -132,11 +132,11 @@ function turnTraits(attempt: Attempt): TurnTraits {
 }
 
 function callMessage(style: CallStyle, names: readonly string[], content: string | null): object {
-  const given = style.objects ? ARGUMENTS : JSON.stringify(ARGUMENTS);
+  const argument = style.objects ? ARGUMENTS : JSON.stringify(ARGUMENTS);
   const tool_calls = names.map((name, index) => ({
     id: style.ids[index],
     type: 'function',
-    function: { name, arguments: given },
+    function: { name, arguments: argument },
   }));
   return { role: 'assistant', content, tool_calls };
 }
@@ -227,8 +227,10 @@ function detectFormat(written: string, opened: string | null): ToolCallFormat | 
 function isCall(format: ToolCallFormat, text: string): boolean {
   const parts = new ToolCallParser(format, true).push(text);
   const name = parts.find((part) => part.kind === 'name')?.name;
-  const given = parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('');
-  return name === FUNCTION_NAME && WRITTEN_ARGUMENTS.test(given) && parts.some((part) => part.kind === 'end');
+  const renderedArguments = parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('');
+  return (
+    name === FUNCTION_NAME && WRITTEN_ARGUMENTS.test(renderedArguments) && parts.some((part) => part.kind === 'end')
+  );
 }
 
 /** The format that the template describes in words, where probing does not show it. */

@@ -3,8 +3,8 @@ import { describeError } from '../../../lib/operator-error.ts';
 
 /** Converts an error to plain data for IPC. A cause that cannot be cloned would make the whole message fail. */
 export function toErrorFacts(error: unknown): ErrorFacts {
-  const known = error instanceof ApiError ? error : serverError(error);
-  const { status, type, code, message, param, retryAfterSeconds, cause } = known;
+  const apiError = error instanceof ApiError ? error : serverError(error);
+  const { status, type, code, message, param, retryAfterSeconds, cause } = apiError;
   return {
     status,
     type,

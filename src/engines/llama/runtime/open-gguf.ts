@@ -38,9 +38,9 @@ export interface OpenGguf {
  */
 export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
   const file = `The model file '${path}'`;
-  const found = await stat(path).catch(() => null);
-  if (found === null) throw new Error(`${file} does not exist; put it there, or configure another path.`);
-  if (!found.isFile()) throw new Error(`${file} is not a file; configure the path of a GGUF file.`);
+  const stats = await stat(path).catch(() => null);
+  if (stats === null) throw new Error(`${file} does not exist; put it there, or configure another path.`);
+  if (!stats.isFile()) throw new Error(`${file} is not a file; configure the path of a GGUF file.`);
   await access(path, constants.R_OK).catch(() => {
     throw new Error(`${file} cannot be read; give the user that runs Quire permission to read it.`);
   });

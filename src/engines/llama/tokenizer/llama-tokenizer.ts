@@ -47,7 +47,7 @@ export class LlamaTokenizer {
   }
 
   #findControls(): ControlToken[] {
-    const found: ControlToken[] = [];
+    const controlTokens: ControlToken[] = [];
     for (let token = 0; token < this.size; token++) {
       const attributes = this.#model.getTokenAttributes(asToken(token));
       if (!attributes.control && !attributes.unknown && !attributes.userDefined) continue;
@@ -55,9 +55,9 @@ export class LlamaTokenizer {
       if (text === '') continue;
       this.#defined.set(text, token);
       if (attributes.userDefined) continue;
-      found.push({ token, text, stripsBefore: attributes.lstrip, stripsAfter: attributes.rstrip });
+      controlTokens.push({ token, text, stripsBefore: attributes.lstrip, stripsAfter: attributes.rstrip });
     }
-    return found.sort((a, b) => b.text.length - a.text.length);
+    return controlTokens.sort((a, b) => b.text.length - a.text.length);
   }
 
   isEndOfGeneration(token: number): boolean {
@@ -66,8 +66,8 @@ export class LlamaTokenizer {
 
   /** Returns the bytes of a token. Those of a control token are its spelling. */
   tokenText(token: number): TokenText {
-    const known = this.#pieces.get(token);
-    if (known !== undefined) return known;
+    const cached = this.#pieces.get(token);
+    if (cached !== undefined) return cached;
     const tokenText = this.#makePiece(token);
     this.#pieces.set(token, tokenText);
     return tokenText;
@@ -109,7 +109,7 @@ export class LlamaTokenizer {
 
   /** Splits a prompt into control tokens and the texts between them. */
   *#runs(prompt: string, mark: string | null): Generator<string | ControlToken, void, undefined> {
-    const partsOf = (run: string): string[] => (mark === null ? [run] : run.split(mark));
+    const splitRun = (run: string): string[] => (mark === null ? [run] : run.split(mark));
     let from = 0;
     let stripNext = false;
     for (const hit of prompt.matchAll(this.#controlPattern)) {
@@ -117,13 +117,13 @@ export class LlamaTokenizer {
       if (control === undefined) continue;
       let run = prompt.slice(from, hit.index);
       if (stripNext) run = run.trimStart();
-      yield* partsOf(control.stripsBefore ? run.trimEnd() : run);
+      yield* splitRun(control.stripsBefore ? run.trimEnd() : run);
       yield control;
       stripNext = control.stripsAfter;
       from = hit.index + hit[0].length;
     }
     const last = prompt.slice(from);
-    yield* partsOf(stripNext ? last.trimStart() : last);
+    yield* splitRun(stripNext ? last.trimStart() : last);
   }
 
   async #tokenizeRuns(runs: Iterable<string | ControlToken>, most: number, slice: TimeSlice): Promise<number[]> {

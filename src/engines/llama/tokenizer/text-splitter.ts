@@ -71,9 +71,9 @@ export class TextSplitter {
   #isSafe(place: RegExp, tokenize: Tokenize): boolean {
     return SAMPLES.every((sample) => {
       place.lastIndex = 0;
-      const found = place.exec(sample);
-      if (found === null) return true;
-      const at = found.index + 1;
+      const match = place.exec(sample);
+      if (match === null) return true;
+      const at = match.index + 1;
       const whole = tokenize(sample);
       const parts = [...tokenize(sample.slice(0, at)), ...tokenize(sample.slice(this.#addsSpace ? at + 1 : at))];
       return whole.length === parts.length && whole.every((token, index) => token === parts[index]);
@@ -98,9 +98,9 @@ function nextBoundary(ahead: Map<RegExp, number>, text: string, from: number): n
   for (const [place, known] of ahead) {
     if (known >= from) continue;
     place.lastIndex = from - 1;
-    const found = place.exec(text);
-    if (found === null) ahead.delete(place);
-    else ahead.set(place, found.index + 1);
+    const match = place.exec(text);
+    if (match === null) ahead.delete(place);
+    else ahead.set(place, match.index + 1);
   }
   return ahead.size === 0 ? null : Math.min(...ahead.values());
 }

@@ -220,14 +220,14 @@ function matchFrom(parts: readonly FormatPart[], whole: string, from: number): P
   let at = from;
   let name: string | null = null;
   for (const part of parts) {
-    const found = matchPart(part, whole, at);
-    if (found === 'more') return 'more';
-    if (found === 'no') {
+    const match = matchPart(part, whole, at);
+    if (match === 'more') return 'more';
+    if (match === 'no') {
       if (part.kind === 'optional') continue;
       return 'no';
     }
-    at += found.length;
-    name = found.name ?? name;
+    at += match.length;
+    name = match.name ?? name;
   }
   return { length: at - from, name };
 }
@@ -236,8 +236,8 @@ function matchPart(part: FormatPart, whole: string, at: number): PartMatch {
   if (part.kind === 'space') return { length: matchAt(SPACE, whole, at).length, name: null };
   if (part.kind === 'optional') return matchFrom(part.parts, whole, at);
   if (part.kind === 'text') {
-    const found = part.texts.find((wanted) => whole.startsWith(wanted, at));
-    if (found !== undefined) return { length: found.length, name: null };
+    const match = part.texts.find((wanted) => whole.startsWith(wanted, at));
+    if (match !== undefined) return { length: match.length, name: null };
     const rest = whole.slice(at);
     return part.texts.some((wanted) => wanted.startsWith(rest)) ? 'more' : 'no';
   }
@@ -250,8 +250,8 @@ function matchPart(part: FormatPart, whole: string, at: number): PartMatch {
 }
 
 function matchQuoted(whole: string, at: number): PartMatch {
-  const found = matchAt(QUOTED, whole, at);
-  if (found !== '') return { length: found.length, name: parseQuoted(found) };
+  const match = matchAt(QUOTED, whole, at);
+  if (match !== '') return { length: match.length, name: parseQuoted(match) };
   const begun = at === whole.length || (whole[at] === '"' && whole.length - at <= MAX_NAME_CHARACTERS);
   return begun ? 'more' : 'no';
 }

@@ -27,8 +27,8 @@ export function defineCalls(builder: GrammarBuilder, rules: ToolCallRules): stri
   const bodies = (sequence ?? callable).map((tool) => {
     const index = offered.findIndex((other) => other.function.name === tool.function.name);
     const path = `tools.${index}.function.parameters`;
-    const given = builder.define(builder.freshName('arguments'), argumentsRule(builder, tool, path), path);
-    const body = [write(format.head, tool.function.name), builder.json('sp'), given, write(format.tail)];
+    const argumentsName = builder.define(builder.freshName('arguments'), argumentsRule(builder, tool, path), path);
+    const body = [write(format.head, tool.function.name), builder.json('sp'), argumentsName, write(format.tail)];
     return builder.define(builder.freshName('call'), body.join(' '), path);
   });
   if (sequence !== undefined) {
@@ -68,8 +68,8 @@ const OPENING = [
 ];
 
 function argumentsRule(builder: GrammarBuilder, tool: FunctionTool, path: string): string {
-  const given = tool.function.parameters ?? { type: 'object', properties: {} };
-  const schema = { ...given };
+  const parameters = tool.function.parameters ?? { type: 'object', properties: {} };
+  const schema = { ...parameters };
   // Arguments are an object, whether the schema says so or not.
   if (schema['type'] === undefined && schema['$ref'] === undefined) schema['type'] = 'object';
   // Where properties are listed the model generates no others: they would be invented, and weak models would not stop.

@@ -42,12 +42,12 @@ export class ToolCallParser {
 
   #readHead(parts: ToolCallPart[]): void {
     const { open, head } = this.#format;
-    const found = matchParts(this.#first ? [...open, ...head] : head, this.#pending);
-    if (found === 'no' || (found === 'more' && this.#pending.length > MAX_HEAD_CHARACTERS)) this.#break(parts);
-    else if (found !== 'more') {
-      this.#pending = this.#pending.slice(found.length);
+    const match = matchParts(this.#first ? [...open, ...head] : head, this.#pending);
+    if (match === 'no' || (match === 'more' && this.#pending.length > MAX_HEAD_CHARACTERS)) this.#break(parts);
+    else if (match !== 'more') {
+      this.#pending = this.#pending.slice(match.length);
       this.#state = 'arguments';
-      parts.push({ kind: 'name', name: found.name ?? '' });
+      parts.push({ kind: 'name', name: match.name ?? '' });
     }
   }
 
@@ -88,12 +88,12 @@ export class ToolCallParser {
   }
 
   #readTail(parts: ToolCallPart[]): void {
-    const found = matchParts(this.#format.tail, this.#pending);
-    if (found === 'more') return;
-    if (found === 'no') this.#break(parts);
+    const match = matchParts(this.#format.tail, this.#pending);
+    if (match === 'more') return;
+    if (match === 'no') this.#break(parts);
     else {
       this.#state = 'over';
-      parts.push({ kind: 'end', rest: this.#pending.slice(found.length) });
+      parts.push({ kind: 'end', rest: this.#pending.slice(match.length) });
     }
   }
 
