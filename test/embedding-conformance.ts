@@ -25,7 +25,7 @@ const LONG = 'A committee met in the old town hall and agreed on most points of 
 
 /** A request as the API creates it, without a prefix. */
 export function embeddingRequest(texts: readonly string[], wanted: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
-  return { texts, purpose: 'text', maxTokensPerText: null, paramOf: (index) => `input.${index}`, ...wanted };
+  return { texts, purpose: 'text', maxTokensPerText: null, nameParam: (index) => `input.${index}`, ...wanted };
 }
 
 /** Registers the suite for one implementation. `start` is called once. */

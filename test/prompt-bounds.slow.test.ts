@@ -184,7 +184,7 @@ describe('the bound of encoded texts', () => {
     const rerank = createBundledRerank(BUNDLED_MODELS.rerank);
     for (const engine of [embedding, moderation, rerank]) t.after(() => engine.close());
     for (const text of TEXTS) {
-      const request = { texts: [text], purpose: 'text', maxTokensPerText: null, paramOf: String } as const;
+      const request = { texts: [text], purpose: 'text', maxTokensPerText: null, nameParam: String } as const;
       const reserved = textBounds([text]).promptTokens;
       assert.ok((await embedding.embed(request, never)).tokens <= reserved, JSON.stringify(text));
       assert.ok((await moderation.moderate([text], never)).tokens <= reserved, JSON.stringify(text));
@@ -203,7 +203,7 @@ describe('the bound of encoded texts', () => {
     const templated = await startLocalRerank(await options('qwen-3-reranker', 'test'), never);
     for (const engine of [embedding, rerank, templated]) t.after(() => engine.close());
     const text = 'x y '.repeat(260);
-    const request = { texts: [text, 'a'], purpose: 'query', maxTokensPerText: null, paramOf: String } as const;
+    const request = { texts: [text, 'a'], purpose: 'query', maxTokensPerText: null, nameParam: String } as const;
     const embedded = await embedding.embed(request, never);
     assert.ok(
       embedded.tokens > 512 && embedded.tokens <= textBounds([text, 'a'], maxPrefixBytes('query')).promptTokens,

@@ -34,7 +34,10 @@ const ENGINES: Record<Task, () => Engine> = {
       check: (signal) => engine.check(signal),
       close: () => engine.close(),
       read: (texts, signal) =>
-        engine.embed({ texts, purpose: 'text', maxTokensPerText: null, paramOf: (index) => `input.${index}` }, signal),
+        engine.embed(
+          { texts, purpose: 'text', maxTokensPerText: null, nameParam: (index) => `input.${index}` },
+          signal,
+        ),
     };
   },
   rerank: () => {

@@ -39,7 +39,7 @@ const { signal } = new AbortController();
 let opened: Opened | null = null;
 
 async function embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
-  const request = { texts, purpose: 'query' as const, maxTokensPerText: null, paramOf: () => 'query' };
+  const request = { texts, purpose: 'query' as const, maxTokensPerText: null, nameParam: () => 'query' };
   return (await engine.embed(request, signal)).vectors;
 }
 

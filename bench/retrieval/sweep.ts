@@ -87,7 +87,7 @@ const { signal } = new AbortController();
 async function queryVectors(data: string, count: number): Promise<readonly Float32Array[]> {
   const engine = createBundledEmbedding(BUNDLED_MODELS.embedding);
   const texts = readQueries(data).slice(0, count);
-  const request = { texts, purpose: 'query' as const, maxTokensPerText: null, paramOf: () => 'query' };
+  const request = { texts, purpose: 'query' as const, maxTokensPerText: null, nameParam: () => 'query' };
   const { vectors } = await engine.embed(request, signal);
   await engine.close();
   return vectors;

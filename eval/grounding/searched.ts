@@ -94,6 +94,6 @@ async function embedded(
   texts: readonly string[],
   purpose: EmbeddingPurpose,
 ): Promise<Float32Array[]> {
-  const request = { texts, purpose, maxTokensPerText: null, paramOf: () => 'input' };
+  const request = { texts, purpose, maxTokensPerText: null, nameParam: () => 'input' };
   return (await embedder.embed(request, new AbortController().signal)).vectors;
 }

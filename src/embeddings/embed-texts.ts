@@ -26,13 +26,13 @@ export async function embedTexts(
   const { dimensions, encoding_format: encoding } = request;
   const isSingle = typeof request.input === 'string';
   const texts = [request.input].flat();
-  const paramOf = (index: number) => (isSingle ? 'input' : `input.${index}`);
+  const nameParam = (index: number) => (isSingle ? 'input' : `input.${index}`);
   // Clients that embed rows of a table send lists with empty cells.
   if (isSingle && !/\S/.test(texts[0] ?? '')) throw invalidValue('input', 'must not be blank');
   if ((dimensions ?? EMBEDDING_DIMENSIONS) !== EMBEDDING_DIMENSIONS) {
     throw invalidValue('dimensions', `must be ${EMBEDDING_DIMENSIONS}: these vectors cannot be truncated`);
   }
-  const embedding = { texts, purpose: 'text', maxTokensPerText: MAX_TOKENS_PER_INPUT, paramOf } as const;
+  const embedding = { texts, purpose: 'text', maxTokensPerText: MAX_TOKENS_PER_INPUT, nameParam } as const;
   await admission.requireCredits(deps, () => textBounds(texts));
   const input = await screenInput(deps, admission, embedding, texts);
   const { vectors, tokens } = await embed(deps, admission, input, signal);

@@ -13,7 +13,7 @@ export interface EmbeddingRequest {
   /** Maximum tokens per text, counted without special tokens; null: unlimited. */
   maxTokensPerText: number | null;
   /** Dotted path of the text at an index in the request, for errors: `input.3`. */
-  paramOf(index: number): string;
+  nameParam(index: number): string;
   /** The organization, for fair queueing. Absent: work of the service itself. */
   scope?: string;
 }
@@ -34,7 +34,7 @@ export interface Embeddings {
 /**
  * A runtime that embeds texts with one model.
  *
- * Errors are `ApiError`s: 400 `token_limit_exceeded` and `invalid_value` with the path of `paramOf`, 503 `engine_unavailable`. An
+ * Errors are `ApiError`s: 400 `token_limit_exceeded` and `invalid_value` with the path of `nameParam`, 503 `engine_unavailable`. An
  * aborted signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface EmbeddingEngine {

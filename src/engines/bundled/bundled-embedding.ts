@@ -101,7 +101,7 @@ class BundledEmbedding implements EmbeddingEngine {
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
     const { texts, maxTokensPerText, scope = '' } = request;
     const limit = maxTokensPerText ?? Number.POSITIVE_INFINITY;
-    const createLimitError = (index: number) => tokenLimitExceeded(request.paramOf(index), limit);
+    const createLimitError = (index: number) => tokenLimitExceeded(request.nameParam(index), limit);
     const { vectors, tokens, queueMs } = await this.#process(
       { texts, limit, withVectors: true, scope },
       createLimitError,

@@ -42,7 +42,7 @@ export function openCompletion(
       body: requestBody(request, context.facts()),
       firstByteSeconds,
     }),
-    param: paramOf(request),
+    param: promptField(request),
     contextLength: context.contextLength,
     read: async (exchange, first, replica) => ({ exchange, replica, first }),
     reviewRejection: (upstreamError, failed) => {
@@ -73,6 +73,6 @@ function withoutRejectedHint(request: GenerationRequest, upstreamError: Upstream
 }
 
 /** Field of the caller's request that has the prompt. */
-export function paramOf({ prompt }: GenerationRequest): 'messages' | 'prompt' {
+export function promptField({ prompt }: GenerationRequest): 'messages' | 'prompt' {
   return prompt.kind === 'chat' ? 'messages' : 'prompt';
 }

@@ -139,7 +139,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
 
   /** Counts tokens of the texts that may exceed the limit or the window; 0 for the others. */
   async #countLongTexts(
-    { texts, purpose, maxTokensPerText, paramOf }: EmbeddingRequest,
+    { texts, purpose, maxTokensPerText, nameParam }: EmbeddingRequest,
     dialect: EmbeddingDialect,
     signal: AbortSignal,
   ) {
@@ -156,7 +156,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     for (const [i, place] of places.entries()) counts[place] = counted[i] ?? 0;
     // With estimated counts, the server decides.
     const tooLong = dialect.tokenize === null ? -1 : counts.findIndex((count) => count > limit);
-    if (tooLong !== -1) throw tokenLimitExceeded(paramOf(tooLong), limit);
+    if (tooLong !== -1) throw tokenLimitExceeded(nameParam(tooLong), limit);
     return counts;
   }
 
@@ -218,7 +218,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
       const [piece] = segments;
       if (segments.length > 1) return this.#requestHalves(segments, context);
-      throw named(error, context.request.paramOf(piece?.index ?? 0));
+      throw named(error, context.request.nameParam(piece?.index ?? 0));
     }
   }
 

@@ -212,7 +212,7 @@ export async function embedInBatches(
   const vectors: Float32Array[] = [];
   for (let from = 0; from < texts.length; from += BATCH_TEXTS) {
     const batch = texts.slice(from, from + BATCH_TEXTS);
-    const input = exemptInput({ texts: batch, purpose, maxTokensPerText: null, paramOf: () => 'input' });
+    const input = exemptInput({ texts: batch, purpose, maxTokensPerText: null, nameParam: () => 'input' });
     const embedded = await retryWhileUnavailable(() => embed(deps, embedder, input, signal), { engine, signal });
     vectors.push(...embedded.vectors);
   }

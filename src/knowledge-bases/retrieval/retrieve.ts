@@ -135,7 +135,7 @@ async function embedQuery(
 ): Promise<EmbeddedQuery | null> {
   const admission = admit(deps, call, { kind: 'embedding', model: base.embeddingModel, param: 'kb_id' });
   if (base.embeddingFingerprint !== admission.engine.fingerprint()) return null;
-  const request = { texts: [query], purpose: 'query', maxTokensPerText: null, paramOf: () => 'query' } as const;
+  const request = { texts: [query], purpose: 'query', maxTokensPerText: null, nameParam: () => 'query' } as const;
   const { vectors } = await embed(deps, admission, exemptInput(request), signal);
   const [vector] = vectors;
   return vector === undefined ? null : { vector, hybridWeight: admission.engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT };

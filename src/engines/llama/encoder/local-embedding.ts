@@ -75,7 +75,7 @@ class LlamaEmbedding implements LocalEmbedding {
     const { texts, maxTokensPerText: maxTokens } = request;
     const prefix = prefixFor(this.#prefixes, request.purpose);
     const reply = await this.#encoder.request({ kind: 'embed', texts, prefix, maxTokens }, request.scope ?? '', signal);
-    if ('tooLong' in reply) throw tokenLimitExceeded(request.paramOf(reply.tooLong), maxTokens ?? 0);
+    if ('tooLong' in reply) throw tokenLimitExceeded(request.nameParam(reply.tooLong), maxTokens ?? 0);
     const { numbers, tokens, queueMs } = reply.result;
     const vectors = texts.map((_, i) =>
       Float32Array.from(numbers.subarray(i * EMBEDDING_DIMENSIONS, (i + 1) * EMBEDDING_DIMENSIONS)),
