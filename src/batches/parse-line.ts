@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../errors.ts';
 import { JsonLimits } from '../http/json-limits.ts';
+import { isRecord } from '../lib/json.ts';
 import type { LineBody } from './endpoints.ts';
 import { type BatchEndpointPath, type BatchError, MAX_LINE_BYTES } from './schema.ts';
 import type { FileLine } from './split-lines.ts';
@@ -40,7 +41,7 @@ export function parseLine({ content }: Pick<FileLine, 'content'>, endpoint: Batc
   }
   const { body } = line;
   if (body === undefined || body === null) throw missing('body');
-  if (!isObject(body)) throw new LineDefect('invalid_json_line', "'body' must be a JSON object.", 'body');
+  if (!isRecord(body)) throw new LineDefect('invalid_json_line', "'body' must be a JSON object.", 'body');
   if (body['stream'] === true) {
     throw new LineDefect('streaming_unsupported', "'body.stream' must not be true in a batch.", 'body.stream');
   }
@@ -53,7 +54,7 @@ function parseObject(content: Buffer): Record<string, unknown> {
     // Bounds what parsing allocates, as for request bodies.
     new JsonLimits().scan(content);
     const value: unknown = JSON.parse(content.toString('utf8'));
-    if (isObject(value)) return value;
+    if (isRecord(value)) return value;
   } catch (error) {
     if (error instanceof ApiError) throw new LineDefect('invalid_json_line', error.message);
   }
@@ -75,6 +76,3 @@ function requireText(line: Record<string, unknown>, field: string): string {
 
 const missing = (field: string): LineDefect =>
   new LineDefect('missing_required_field', `'${field}' is required.`, field);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

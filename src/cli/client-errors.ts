@@ -1,3 +1,4 @@
+import { parseJson } from '../lib/json.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 
 /** An error response of the service. */
@@ -87,12 +88,8 @@ export function responseError(origin: string, apiKey: string, response: ErrorRes
 }
 
 function parseError(text: string): { message: string; code?: string | null } | null {
-  try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown; code?: string | null } };
-    return typeof error?.message === 'string' ? (error as { message: string }) : null;
-  } catch {
-    return null;
-  }
+  const { error } = (parseJson(text) ?? {}) as { error?: { message?: unknown; code?: string | null } };
+  return typeof error?.message === 'string' ? (error as { message: string }) : null;
 }
 
 /** The error of a response that no service of Quire sends. */

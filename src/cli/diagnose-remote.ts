@@ -1,4 +1,5 @@
 import type { HealthCheck } from '../health/check-health.ts';
+import { isRecord, parseJson } from '../lib/json.ts';
 import { connectionError, notQuireError, responseError } from './client-errors.ts';
 
 /** Time limit of one request of the diagnosis. */
@@ -33,12 +34,8 @@ export async function diagnoseRemote(origin: string, apiKey: string | null): Pro
 async function fetchJson<T>(origin: string, path: string, isExpected: (body: object) => boolean): Promise<T> {
   const response = await get(origin, path);
   const text = await response.text();
-  try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body === 'object' && body !== null && isExpected(body)) return body as T;
-  } catch {
-    // Another server; reported below.
-  }
+  const body = parseJson(text);
+  if (isRecord(body) && isExpected(body)) return body as T;
   const contentType = response.headers.get('content-type') ?? '';
   throw notQuireError(origin, { status: response.status, contentType, text });
 }

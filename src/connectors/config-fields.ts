@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { invalidValue } from '../errors.ts';
 import { MUST } from '../http/validation.ts';
+import { isRecord, parseJson } from '../lib/json.ts';
 
 /** Maximum characters of a URL that browsers and servers accept. */
 const MAX_URL_CHARACTERS = 2048;
@@ -93,8 +94,8 @@ export const BY_SERVICE_ACCOUNT = {
 /** Parses a service account key. Throws 400 for an invalid one, without its content in the message. */
 function parseServiceAccount(key: string | Record<string, unknown>): Record<string, unknown> {
   const param = 'config.credentials.service_account_json';
-  const account = typeof key === 'string' ? parseObject(key) : key;
-  if (account === null) throw invalidValue(param, 'must be the JSON of a service account key file');
+  const account = typeof key === 'string' ? parseJson(key) : key;
+  if (!isRecord(account)) throw invalidValue(param, 'must be the JSON of a service account key file');
   const { client_email, private_key } = account;
   if (typeof client_email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(client_email)) {
     throw invalidValue(`${param}.client_email`, 'must be the email address of the service account');
@@ -103,14 +104,4 @@ function parseServiceAccount(key: string | Record<string, unknown>): Record<stri
     throw invalidValue(`${param}.private_key`, 'must be a private key in PEM format');
   }
   return account;
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown> | null) : null;
-  } catch {
-    // The error of `JSON.parse` quotes the input and is dropped.
-    return null;
-  }
 }

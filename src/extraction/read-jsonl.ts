@@ -1,3 +1,4 @@
+import { isRecord, parseJson } from '../lib/json.ts';
 import { streamBytes } from './content.ts';
 import type { Extraction, ReaderInput } from './extracted-document.ts';
 import { flattenMetadata, normalizeTitle } from './flatten-metadata.ts';
@@ -53,22 +54,11 @@ function readLine(line: string, number: number, textFields: readonly string[] | 
 
 function parseObject(line: string, number: number): Record<string, unknown> {
   const fields = parseJson(line);
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
-    throw invalidFile(`Line ${number} is not a JSON object.`);
-  }
+  if (!isRecord(fields)) throw invalidFile(`Line ${number} is not a JSON object.`);
   if (isDeeperThan(fields, MAX_DEPTH)) {
     throw invalidFile(`Line ${number} is nested more than ${MAX_DEPTH} levels deep.`);
   }
-  return fields as Record<string, unknown>;
-}
-
-/** Returns undefined for invalid JSON. The message of `JSON.parse` quotes the document and must not be logged. */
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+  return fields;
 }
 
 /** Whether a value is nested deeper than `depth`. Iterates level by level, because recursion could overflow the stack. */

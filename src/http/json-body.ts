@@ -3,6 +3,7 @@ import { TextDecoder } from 'node:util';
 import type { FastifyRequest, RequestPayload } from 'fastify';
 import { invalidJson, requestTooLarge, unsupportedContentEncoding } from '../errors.ts';
 import { clientNetwork } from '../lib/client-network.ts';
+import { parseJson } from '../lib/json.ts';
 import { nextSlice } from '../lib/time-slices.ts';
 import type { App } from './app.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
@@ -180,16 +181,9 @@ async function parseText({ parts, isLarge }: BodyText, organizationId: string): 
   if (text === '') throw invalidJson('it is empty');
   if (isLarge) await nextSlice(organizationId);
   const body = parseJson(text);
+  if (body === undefined) throw invalidJson('it cannot be parsed');
   if (isLarge) await nextSlice(organizationId);
   guardBody(body);
   if (isLarge) await nextSlice(organizationId);
   return body;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidJson('it cannot be parsed');
-  }
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts';
 import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts';
 import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
+import { isRecord, parseJson } from '../lib/json.ts';
 import type { FileSearchItem, SearchResult } from './item-schema.ts';
 import type { ResponseDeps } from './parse-call.ts';
 import type { PreparedResponse } from './prepare-response.ts';
@@ -38,13 +39,9 @@ export function forcedQuery(question: string | null): string | null {
 
 /** Reads the query of a call. Falls back to the question where the model wrote none. */
 export function parseQuery(callArguments: string, question: string | null): string {
-  let query: unknown;
-  try {
-    const parsed = JSON.parse(callArguments) as { query?: unknown } | null;
-    query = parsed?.query;
-  } catch {
-    // A model that is not constrained may write invalid JSON.
-  }
+  // A model that is not constrained may write invalid JSON.
+  const parsed = parseJson(callArguments);
+  const query = isRecord(parsed) ? parsed['query'] : null;
   return typeof query === 'string' && query.trim() !== '' ? query : (question ?? '');
 }
 

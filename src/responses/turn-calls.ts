@@ -1,4 +1,5 @@
 import type { FinishReason, GenerationEvent, ToolCall } from '../engines/engine.ts';
+import { parseJson } from '../lib/json.ts';
 import type { ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { FILE_SEARCH } from './turn-loop.ts';
@@ -81,15 +82,6 @@ export class TurnCalls {
   }
 }
 
-function isJsonObject(text: string): boolean {
-  return text.trimEnd().endsWith('}') && isJson(text);
-}
+const isJson = (text: string): boolean => parseJson(text) !== undefined;
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isJsonObject = (text: string): boolean => text.trimEnd().endsWith('}') && isJson(text);

@@ -1,4 +1,5 @@
 import { IngestionError, type JobErrorCode } from '../../extraction/ingestion-error.ts';
+import { parseJson } from '../../lib/json.ts';
 import { retry } from '../../lib/retry.ts';
 import { type GuardedHttp, type GuardedRequest, type GuardedResponse, readBody } from './guarded-http.ts';
 import type { HostPace } from './host-pace.ts';
@@ -125,7 +126,8 @@ export class RestClient {
   async #readError(response: GuardedResponse): Promise<ServiceError> {
     const { service, errorMessage, errorCode } = this.#options;
     const { status, headers } = response;
-    const body = parseJson((await readBody(response)).toString());
+    // An error page of a proxy: its status says enough.
+    const body = parseJson((await readBody(response)).toString()) ?? null;
     const code = errorCode?.(status, body) ?? codeOfStatus(status);
     // A proxy may answer with another JSON than the service.
     const errorText: unknown = errorMessage(body);
@@ -133,14 +135,5 @@ export class RestClient {
       typeof errorText === 'string' ? `: ${errorText.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
     const message = `${service} answers ${status}${detail}.`;
     return new ServiceError(code, message, { status, retryAfterMs: retryDelayMs(headers['retry-after']) });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // An error page of a proxy: its status says enough.
-    return null;
   }
 }

@@ -1,11 +1,12 @@
 import { invalidValue } from '../../errors.ts';
 import { newId } from '../../lib/ids.ts';
+import { isRecord } from '../../lib/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, GenerationUsage } from '../engine.ts';
 import { invalidResponse } from './error-mapping.ts';
 import { SurrogateBuffer } from './surrogate-buffer.ts';
 import { tokenLogprobs } from './token-logprobs.ts';
 import { ToolCallAssembler } from './tool-calls.ts';
-import { isRecord, type UpstreamChoice, type UpstreamChunk, type UpstreamDelta } from './upstream-chunk.ts';
+import type { UpstreamChoice, UpstreamChunk, UpstreamDelta } from './upstream-chunk.ts';
 import { approximatePromptTokens, approximateTokens, parseUsage } from './upstream-usage.ts';
 
 /** Finish reasons of servers. `abort` and `error` are failures; unknown reasons are `stop`. */

@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { isRecord, parseJson } from '../../lib/json.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { SseParser } from '../../lib/sse-parser.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
@@ -13,7 +14,7 @@ import {
 } from './error-mapping.ts';
 import { HttpExchangeError } from './http-exchange.ts';
 import { type CompletionContext, promptField, type StartedResponse } from './start-completion.ts';
-import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
+import type { UpstreamChunk } from './upstream-chunk.ts';
 
 /** Maximum bytes of a whole response: 16 choices with log probabilities of a long context. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
@@ -113,13 +114,9 @@ export class CompletionStream {
    * `ApiError`.
    */
   #parse(text: string): UpstreamChunk | null {
-    let chunk: unknown;
-    try {
-      chunk = JSON.parse(text);
-    } catch {
-      // The text must not reach the log: it is part of a completion.
-      throw new Error(`the upstream sent ${text.length} characters that are not JSON`);
-    }
+    const chunk = parseJson(text);
+    // The text must not reach the log: it is part of a completion.
+    if (chunk === undefined) throw new Error(`the upstream sent ${text.length} characters that are not JSON`);
     if (!isRecord(chunk)) return null;
     if (!chunk['error'] && chunk['object'] !== 'error') return chunk;
     const upstreamError = toUpstreamError(errorFrameStatus(chunk['error'] ?? chunk), chunk, null);

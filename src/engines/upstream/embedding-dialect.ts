@@ -1,9 +1,9 @@
 import { ApiError } from '../../errors.ts';
+import { isRecord } from '../../lib/json.ts';
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
 import { readEmbeddings } from './embedding-response.ts';
 import { DialectMismatchError, type JsonRequest } from './json-request.ts';
 import { TOKENIZE_DIALECTS, type TokenizeDialect } from './tokenize-dialects.ts';
-import { isRecord } from './upstream-chunk.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 /** Embedded once to detect the dialect of a server: no model tokenizes it to nothing. */

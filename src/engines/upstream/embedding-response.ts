@@ -1,4 +1,4 @@
-import { isRecord } from './upstream-chunk.ts';
+import { isRecord } from '../../lib/json.ts';
 import { readInputTokens } from './upstream-usage.ts';
 
 /** Vectors of a server. */

@@ -1,7 +1,7 @@
 import { ApiError, contextLengthExceeded, engineUnavailable, invalidValue } from '../../errors.ts';
+import { isRecord, parseJson } from '../../lib/json.ts';
 import { type ContextOverflow, parseContextOverflow } from './context-overflow.ts';
 import { HttpExchangeError } from './http-exchange.ts';
-import { isRecord } from './upstream-chunk.ts';
 
 /** Default `Retry-After` in seconds: a restart or a queue takes longer. */
 const RETRY_SECONDS = 5;
@@ -45,14 +45,11 @@ export interface UpstreamErrorContext {
  * is dropped.
  */
 export function parseUpstreamError(status: number, body: string, retryAfter: string | null): UpstreamError {
-  let parsed: unknown = null;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    const text = /^\s*</.test(body) ? '' : body;
-    return { status, error: {}, upstreamMessage: singleLine(text), retryAfterSeconds: parseRetryAfter(retryAfter) };
-  }
-  return toUpstreamError(status, parsed, parseRetryAfter(retryAfter));
+  const retryAfterSeconds = parseRetryAfter(retryAfter);
+  const parsed = parseJson(body);
+  if (parsed !== undefined) return toUpstreamError(status, parsed, retryAfterSeconds);
+  const text = /^\s*</.test(body) ? '' : body;
+  return { status, error: {}, upstreamMessage: singleLine(text), retryAfterSeconds };
 }
 
 /** Converts a parsed body; see `parseUpstreamError`. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../../lib/json.ts';
 import {
   MODERATION_CATEGORIES,
   type Moderation,
@@ -5,7 +6,6 @@ import {
   type ModerationScores,
   mapCategories,
 } from '../moderation-engine.ts';
-import { isRecord } from './upstream-chunk.ts';
 import { approximateTokens, readInputTokens } from './upstream-usage.ts';
 
 /**

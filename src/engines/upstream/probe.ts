@@ -1,7 +1,7 @@
+import { isRecord, parseJson } from '../../lib/json.ts';
 import { Exchange, HttpExchangeError } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
-import { isRecord } from './upstream-chunk.ts';
 
 /** Maximum bytes of a model list: a router with thousands of models sends a megabyte. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -55,12 +55,9 @@ async function get(replica: Replica, path: string, { headers, timeouts }: ProbeC
 
 /** Context length of one slot of llama-server (`GET /props`). */
 function parseSlotContext(text: string): number | null {
-  try {
-    const settings: unknown = JSON.parse(text)?.default_generation_settings;
-    return isRecord(settings) ? positiveInteger(settings['n_ctx']) : null;
-  } catch {
-    return null;
-  }
+  const parsed = parseJson(text);
+  const settings = isRecord(parsed) ? parsed['default_generation_settings'] : null;
+  return isRecord(settings) ? positiveInteger(settings['n_ctx']) : null;
 }
 
 const positiveInteger = (value: unknown): number | null =>
@@ -79,11 +76,7 @@ function parseModelInfo(text: string, model: string): UpstreamModelInfo {
 }
 
 function parseModelList(text: string): Record<string, unknown>[] {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isRecord(parsed) && Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [];
-  } catch {
-    // Some servers respond to this path with a page; they may well generate.
-    return [];
-  }
+  // Some servers respond to this path with a page; they may well generate.
+  const parsed = parseJson(text);
+  return isRecord(parsed) && Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [];
 }

@@ -1,6 +1,6 @@
+import { isRecord } from '../../lib/json.ts';
 import type { RerankEngineRequest } from '../rerank-engine.ts';
 import type { JsonRequest } from './json-request.ts';
-import { isRecord } from './upstream-chunk.ts';
 
 /** Scores as the server returns them, and reported tokens; null when there are none. */
 export interface RawReranking {

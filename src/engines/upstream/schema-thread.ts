@@ -1,7 +1,9 @@
 /** Worker thread: validates texts against JSON schemas. A pattern of a caller may take for ever, so its parent bounds the time. */
+
 import { parentPort } from 'node:worker_threads';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parseJson } from '../../lib/json.ts';
 import type { SchemaThreadReply } from './schema-validator.ts';
 
 /** Compiled schemas, most recently used last. */
@@ -35,12 +37,8 @@ function findViolation(schema: string, texts: readonly string[]): string | null 
   const validate = compile(schema);
   if (validate === null) return null;
   for (const text of texts) {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return 'it is not JSON';
-    }
+    const value = parseJson(text);
+    if (value === undefined) return 'it is not JSON';
     if (!validate(value)) return `${validate.errors?.[0]?.instancePath ?? ''} ${validate.errors?.[0]?.message ?? ''}`;
   }
   return null;

@@ -1,5 +1,5 @@
+import { isRecord } from '../../lib/json.ts';
 import type { TokenLogprob } from '../engine.ts';
-import { isRecord } from './upstream-chunk.ts';
 
 /** Stands for an infinite log probability, which JSON cannot express: servers send null or -9999. */
 const MIN_LOGPROB = -9999;

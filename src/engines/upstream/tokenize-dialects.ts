@@ -1,5 +1,5 @@
+import { isRecord } from '../../lib/json.ts';
 import type { JsonRequest } from './json-request.ts';
-import { isRecord } from './upstream-chunk.ts';
 
 /** Token counts of texts, and the model's window if the server reports it. */
 export interface Tokenized {

@@ -1,6 +1,6 @@
+import { isRecord } from '../../lib/json.ts';
 import type { GenerationEvent } from '../engine.ts';
 import { SurrogateBuffer } from './surrogate-buffer.ts';
-import { isRecord } from './upstream-chunk.ts';
 
 /** Maximum calls per completion: more is a faulty server, and each takes memory. */
 const MAX_CALLS = 1024;

@@ -27,8 +27,3 @@ export interface UpstreamDelta {
   /** The format before `tool_calls`. */
   function_call?: unknown;
 }
-
-/** Whether a value is an object and not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,3 +1,4 @@
+import { isRecord } from '../../lib/json.ts';
 import type {
   Backend,
   CacheUsage,
@@ -18,7 +19,6 @@ import { DialectMismatchError, type JsonRequest } from './json-request.ts';
 import { serializeMessage } from './request-body.ts';
 import { findSchemaViolation } from './schema-validator.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
-import { isRecord } from './upstream-chunk.ts';
 import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 import { completeTexts, passesSchemaProbe, SCHEMA_PROBE, schemaNotEnforced } from './validate-completion.ts';
 

@@ -1,6 +1,7 @@
+import { isRecord } from '../../lib/json.ts';
 import type { ChatPrompt, GenerationUsage, TextPrompt } from '../engine.ts';
 import { countImages, IMAGE_TOKENS } from '../prompt-images.ts';
-import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
+import type { UpstreamChunk } from './upstream-chunk.ts';
 
 /** Typical characters per token, for servers that report no usage. */
 const CHARACTERS_PER_TOKEN = 4;

@@ -1,5 +1,6 @@
 import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { invalidValue } from '../../errors.ts';
+import { isRecord } from '../../lib/json.ts';
 import { type FieldValue, parseIsoDate } from '../../search/field-values.ts';
 import type { Condition, RangeOperator } from '../../search/filter.ts';
 
@@ -42,7 +43,7 @@ function parseGroups(value: unknown, path: string): Condition {
     throw invalidValue(path, `must be a list of 1 to ${MAX_GROUPS} objects with filters`);
   }
   const groups = value.map((group, i) => {
-    if (!isObject(group) || Object.keys(group).length === 0) {
+    if (!isRecord(group) || Object.keys(group).length === 0) {
       throw invalidValue(`${path}.${i}`, 'must be an object with at least one filter');
     }
     if ('$or' in group) throw invalidValue(`${path}.${i}.$or`, "must not be inside of another '$or'");
@@ -64,7 +65,7 @@ function parseSourceType(value: unknown, path: string): string {
 }
 
 function parseFields(value: unknown, path: string): Condition[] {
-  if (!isObject(value)) throw invalidValue(path, 'must be an object');
+  if (!isRecord(value)) throw invalidValue(path, 'must be an object');
   const fields = Object.entries(value);
   if (fields.length > MAX_FIELDS) throw invalidValue(path, `must have at most ${MAX_FIELDS} fields`);
   const conditions = fields.flatMap(([key, filter]) => parseField(key, filter, `${path}.${key}`));
@@ -78,7 +79,7 @@ function requireFewValues(conditions: readonly Condition[], path: string): void 
 }
 
 function parseField(key: string, filter: unknown, path: string): Condition[] {
-  if (!isObject(filter)) return [{ on: 'field', key, is: 'in', values: parseValues(filter, path) }];
+  if (!isRecord(filter)) return [{ on: 'field', key, is: 'in', values: parseValues(filter, path) }];
   const operators = Object.entries(filter);
   if (operators.length === 0) throw invalidValue(path, 'must have an operator, such as $eq');
   return operators.map(([operator, operand]) => parseOperation(key, [operator, operand], `${path}.${operator}`));
@@ -112,8 +113,4 @@ function parseValues(operand: unknown, path: string): FieldValue[] {
 function parseValue(value: unknown, path: string): FieldValue {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   throw invalidValue(path, 'must be a string, number or boolean');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { parseJson } from '../../../lib/json.ts';
 import type { ChatMessage, FunctionTool, ToolCall } from '../../engine.ts';
 import type { TemplateTraits } from './template-traits.ts';
 
@@ -91,7 +92,7 @@ function formatToolCall(call: ToolCall, traits: TemplateTraits): NonNullable<Tem
   return {
     ...call,
     id: templateCallId(call.id, traits),
-    function: { ...call.function, arguments: traits.argumentObjects ? parseObjectOr(argument) : argument },
+    function: { ...call.function, arguments: traits.argumentObjects ? parseArguments(argument) : argument },
   };
 }
 
@@ -102,14 +103,10 @@ function templateCallId(id: string, traits: TemplateTraits): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
-function parseObjectOr(json: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? value : json;
-  } catch {
-    // A past call of a model may be invalid; it is rendered unchanged.
-    return json;
-  }
+/** Arguments of a past call; invalid ones are rendered unchanged. */
+function parseArguments(json: string): unknown {
+  const value = parseJson(json);
+  return typeof value === 'object' && value !== null ? value : json;
 }
 
 /** For templates without tools: their descriptions as a system message. */

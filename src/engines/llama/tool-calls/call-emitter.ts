@@ -1,4 +1,5 @@
 import { newId } from '../../../lib/ids.ts';
+import { parseJson } from '../../../lib/json.ts';
 import type { ToolCallPart } from './call-parser.ts';
 
 /** Delta of a tool call, as in the events of the engine. */
@@ -71,7 +72,7 @@ export class ToolCallEmitter {
   complete(): 'told' | 'repeated' | 'none' {
     const { name, arguments: given } = this.#current;
     if (this.#completedCalls.some((call) => call.name === name && call.arguments === given)) return 'repeated';
-    if (!this.#trusted && !(this.#names.has(name) && isJson(given))) return 'none';
+    if (!this.#trusted && !(this.#names.has(name) && parseJson(given) !== undefined)) return 'none';
     if (!this.#open) this.#emitText(given);
     this.#completedCalls.push(this.#current);
     return 'told';
@@ -94,15 +95,5 @@ export class ToolCallEmitter {
     this.#emittedCalls += 1;
     this.#emit({ index, id: newId('toolCall'), name, arguments: '' });
     if (given !== '') this.#emit({ index, arguments: given });
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    // The caller emits the text as content.
-    return false;
   }
 }
