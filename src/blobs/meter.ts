@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { currentOrganization } from '../lib/organization-context.ts';
+import { rejectOnAbort } from '../lib/reject-on-abort.ts';
 import { nextSlice } from '../lib/time-slices.ts';
 import type { StoredBlob } from './blob-store.ts';
 
@@ -36,21 +37,5 @@ export class Meter {
   /** Returns size and hash of the stream. Call it once, after the end. */
   result(): StoredBlob {
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
-  }
-}
-
-async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  // After an abort nobody awaits the promise; this handler prevents an unhandledRejection.
-  promise.catch(() => {});
-  signal.throwIfAborted();
-  let onAbort = () => {};
-  const abortion = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, abortion]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -2,6 +2,7 @@ import { type ClientConfig, loadClientConfig } from '../config/client-config.ts'
 import { CLIENT_DEFAULTS } from '../config/defaults.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { retry } from '../lib/retry.ts';
+import { parseRetryAfter } from '../lib/retry-after.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import { connectionError, HttpStatusError, notQuireError, responseError } from './client-errors.ts';
 import { findService } from './command-client.ts';
@@ -98,9 +99,9 @@ interface ApiRequest extends RequestOptions {
 
 async function request(call: ApiRequest): Promise<Response> {
   const { origin, apiKey, signal } = call;
-  let retryAfterMs = Number.NaN;
+  let retryAfterMs: number | null = null;
   const attempt = async () => {
-    retryAfterMs = Number.NaN;
+    retryAfterMs = null;
     const response = await fetch(origin + call.path, requestInit(call)).catch((error: unknown) => {
       throw connectionError(origin, error);
     });
@@ -109,12 +110,12 @@ async function request(call: ApiRequest): Promise<Response> {
     if (ok && !contentType.startsWith('text/html')) return response;
     const text = await response.text();
     if (ok) throw notQuireError(origin, { status, contentType, text });
-    if (status === 429) retryAfterMs = Number(headers.get('retry-after') ?? Number.NaN) * 1000;
+    if (status === 429) retryAfterMs = parseRetryAfter(headers.get('retry-after'));
     throw await withSuggestion(call, responseError(origin, apiKey, { status, contentType, text }));
   };
   return retry(attempt, {
     delaysMs: Array(MAX_RETRIES).fill(0),
-    isPassing: () => !Number.isNaN(retryAfterMs),
+    isPassing: () => retryAfterMs !== null,
     retryAfterMs: () => retryAfterMs,
     maxRetryAfterMs: MAX_RETRY_AFTER_MS,
     signal,

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { rejectOnAbort } from '../lib/reject-on-abort.ts';
 import type { Extraction, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 import { IngestionError } from './ingestion-error.ts';
@@ -96,21 +97,17 @@ export class ReaderProcess {
     this.#pending = pending;
     const child = this.#start();
     const done = new AbortController();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
     child.ref();
     child.channel?.ref();
     // A failed send means that the process is exiting, which its `close` event reports.
     child.send(request, () => undefined);
     void this.#killAfterTimeout(child, done.signal);
     try {
-      const reply = await Promise.race([pending.promise, aborted.promise]);
+      const reply = await rejectOnAbort(pending.promise, signal);
       this.#pending = null;
       return reply;
     } finally {
       done.abort();
-      signal.removeEventListener('abort', onAbort);
       child.unref();
       child.channel?.unref();
     }

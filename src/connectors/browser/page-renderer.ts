@@ -6,6 +6,7 @@ import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import { rejectOnAbort } from '../../lib/reject-on-abort.ts';
 import { Chromium } from './chromium.ts';
 import { type FetchedDocument, type LoadResource, RequestInterception } from './intercept-requests.ts';
 
@@ -115,7 +116,7 @@ export class PageRenderer {
     const watching = new AbortController();
     try {
       const watch = this.#watchMemory(shared, watching.signal);
-      return await Promise.race([renderInTab(shared.chromium, request, ended), rejectOn(ended), watch]);
+      return await rejectOnAbort(Promise.race([renderInTab(shared.chromium, request, ended), watch]), ended);
     } catch (error) {
       if (signal.aborted || timeout.aborted) kill(shared, 'a page did not end');
       signal.throwIfAborted();
@@ -220,14 +221,6 @@ async function removeFolder(folder: string): Promise<void> {
 function kill(shared: SharedBrowser, reason: string): void {
   shared.killed ??= reason;
   shared.chromium.kill();
-}
-
-function rejectOn(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = () => reject(signal.reason);
-    if (signal.aborted) fail();
-    else signal.addEventListener('abort', fail, { once: true });
-  });
 }
 
 async function renderInTab(

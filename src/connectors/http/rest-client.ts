@@ -1,9 +1,9 @@
 import { IngestionError, type JobErrorCode } from '../../extraction/ingestion-error.ts';
 import { parseJson } from '../../lib/json.ts';
 import { retry } from '../../lib/retry.ts';
+import { parseRetryAfter } from '../../lib/retry-after.ts';
 import { type GuardedHttp, type GuardedRequest, type GuardedResponse, readBody } from './guarded-http.ts';
 import type { HostPace } from './host-pace.ts';
-import { retryDelayMs } from './retry-after.ts';
 
 /** Delays before the second and later attempts, unless the service demands others. */
 const RETRY_DELAYS_MS = [500, 2_000, 5_000, 15_000];
@@ -134,6 +134,6 @@ export class RestClient {
     const detail =
       typeof errorText === 'string' ? `: ${errorText.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
     const message = `${service} answers ${status}${detail}.`;
-    return new ServiceError(code, message, { status, retryAfterMs: retryDelayMs(headers['retry-after']) });
+    return new ServiceError(code, message, { status, retryAfterMs: parseRetryAfter(headers['retry-after']) });
   }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { HostPace } from '../http/host-pace.ts';
-import { retryDelayMs } from '../http/retry-after.ts';
 import { compileGlob } from './glob.ts';
 import { pageExtension, pageFilename } from './page-format.ts';
 import { readPage } from './read-page.ts';
@@ -106,15 +105,6 @@ describe('parseSitemap', () => {
     const index = '<sitemapindex><sitemap><loc><![CDATA[https://a.example/1.xml]]></loc></sitemap></sitemapindex>';
     assert.deepEqual(parseSitemap(index), { isIndex: true, urls: ['https://a.example/1.xml'] });
     assert.deepEqual(parseSitemap('https://a.example/1\nnot a url\n').urls, ['https://a.example/1']);
-  });
-});
-
-describe('retryDelayMs', () => {
-  it('reads seconds and dates', () => {
-    assert.equal(retryDelayMs('7'), 7000);
-    assert.equal(retryDelayMs('Thu, 01 Jan 1970 00:00:10 GMT', 4000), 6000);
-    assert.equal(retryDelayMs('soon'), null);
-    assert.equal(retryDelayMs(undefined), null);
   });
 });
 

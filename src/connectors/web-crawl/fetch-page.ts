@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { IngestionError, type JobErrorCode } from '../../extraction/ingestion-error.ts';
 import { retry } from '../../lib/retry.ts';
+import { parseRetryAfter } from '../../lib/retry-after.ts';
 import { type GuardedHttp, type GuardedResponse, readBody } from '../http/guarded-http.ts';
 import type { HostPace } from '../http/host-pace.ts';
 import { ServiceError } from '../http/rest-client.ts';
-import { retryDelayMs } from '../http/retry-after.ts';
 import { pageExtension } from './page-format.ts';
 import { type PageFacts, readPage } from './read-page.ts';
 import { USER_AGENT } from './robots.ts';
@@ -143,6 +143,6 @@ function statusError({ status, headers }: GuardedResponse, url: string): Service
   const code = codes[status] ?? (status >= 500 ? 'server_error' : 'not_found');
   return new ServiceError(code, `${host} answers ${status}.`, {
     status,
-    retryAfterMs: retryDelayMs(headers['retry-after']),
+    retryAfterMs: parseRetryAfter(headers['retry-after']),
   });
 }

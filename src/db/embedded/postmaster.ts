@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { isProcessRunning } from '../../lib/is-process-running.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { readOptionalFile } from '../../lib/read-optional-file.ts';
@@ -121,7 +122,7 @@ export async function endOrphan(context: OrphanContext): Promise<void> {
     if (!servesFolder(pid, folder)) {
       const state = await identifyServer(folder, socket);
       if (state !== 'closed') throw unreachableServer(folder, pid);
-      if (isTaken(pid)) await removePidFiles(context, pid);
+      if (isProcessRunning(pid)) await removePidFiles(context, pid);
       return;
     }
     const waitedMs = performance.now() - startedAt;
@@ -135,16 +136,6 @@ export async function endOrphan(context: OrphanContext): Promise<void> {
     }
     signalled = pid;
     await delay(POLL_MS);
-  }
-}
-
-/** Whether a process has this id. The caller has checked that it is not a server of the folder. */
-function isTaken(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -1,3 +1,5 @@
+import { rejectOnAbort } from '../../lib/reject-on-abort.ts';
+
 /** A fact about a server that is detected once for all calls. */
 export class DetectOnce<T> {
   readonly #detect: () => Promise<T>;
@@ -19,17 +21,5 @@ export class DetectOnce<T> {
   /** Another kind of server may have taken the address: the next call detects the fact again. */
   forget(): void {
     this.#detection = null;
-  }
-}
-
-/** Settles like the promise, or rejects with the signal's reason once it is aborted. */
-export async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { errorFrameStatus, parseRetryAfter } from './error-mapping.ts';
+import { errorFrameStatus, parseUpstreamError } from './error-mapping.ts';
 
 describe('the status of an error frame', () => {
   it('is its code from 400 to 599, a number or three digits', () => {
@@ -20,15 +20,11 @@ describe('the status of an error frame', () => {
   });
 });
 
-describe('parseRetryAfter', () => {
-  it('is its seconds or the time until its date, from 0 to an hour', (t) => {
-    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 2) });
-    assert.deepEqual(['3', '0', '-5', '3600', '3601'].map(parseRetryAfter), [3, 0, 0, 3600, 3600]);
-    assert.equal(parseRetryAfter('Fri, 02 Jan 2026 00:00:07 GMT'), 7);
-    assert.equal(parseRetryAfter('Thu, 01 Jan 2026 00:00:00 GMT'), 0);
-  });
-
-  it('is null for a missing or invalid header', () => {
-    for (const header of [null, '', ' ', 'soon']) assert.equal(parseRetryAfter(header), null);
+describe('the wait that an error response demands', () => {
+  it('is at most an hour', () => {
+    const waits = ['3', '3600', '3601', 'soon', null].map(
+      (header) => parseUpstreamError(503, '{}', header).retryAfterSeconds,
+    );
+    assert.deepEqual(waits, [3, 3600, 3600, null, null]);
   });
 });

@@ -1,5 +1,6 @@
 import { ApiError, contextLengthExceeded, engineUnavailable, invalidValue } from '../../errors.ts';
 import { isRecord, parseJson } from '../../lib/json.ts';
+import { parseRetryAfter } from '../../lib/retry-after.ts';
 import { type ContextOverflow, parseContextOverflow } from './context-overflow.ts';
 import { HttpExchangeError } from './http-exchange.ts';
 
@@ -45,7 +46,8 @@ export interface UpstreamErrorContext {
  * is dropped.
  */
 export function parseUpstreamError(status: number, body: string, retryAfter: string | null): UpstreamError {
-  const retryAfterSeconds = parseRetryAfter(retryAfter);
+  const waitMs = parseRetryAfter(retryAfter);
+  const retryAfterSeconds = waitMs === null ? null : Math.min(waitMs / 1000, MAX_RETRY_SECONDS);
   const parsed = parseJson(body);
   if (parsed !== undefined) return toUpstreamError(status, parsed, retryAfterSeconds);
   const text = /^\s*</.test(body) ? '' : body;
@@ -128,14 +130,6 @@ export function exchangeErrorToApiError(exchangeError: unknown, address: string,
 /** 503 for a response that is invalid or incomplete. */
 export function invalidResponse(cause: Error): ApiError {
   return engineUnavailable("The model's server returned an invalid response.", RETRY_SECONDS, cause);
-}
-
-/** Parses a `Retry-After` header (seconds or a date) to seconds; null when it is neither. */
-export function parseRetryAfter(retryAfter: string | null): number | null {
-  if (retryAfter === null || retryAfter.trim() === '') return null;
-  const seconds = Number(retryAfter);
-  const wait = Number.isNaN(seconds) ? (Date.parse(retryAfter) - Date.now()) / 1000 : seconds;
-  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), MAX_RETRY_SECONDS);
 }
 
 function overflowError(

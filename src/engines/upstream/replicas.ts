@@ -2,9 +2,9 @@ import { type Dispatcher, Pool } from 'undici';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { createProxyAgent, type ProxySettings } from '../../lib/proxy.ts';
+import { rejectOnAbort } from '../../lib/reject-on-abort.ts';
 import type { ServerState } from '../engine.ts';
 import { type Endpoints, parseEndpoints } from './base-url.ts';
-import { rejectOnAbort } from './detect-once.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
 /** Maximum connections per base URL, one request each. Hosts have 64 thousand ports. */

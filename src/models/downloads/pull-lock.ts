@@ -1,4 +1,5 @@
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { isProcessRunning } from '../../lib/is-process-running.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 
 /** Interval of the heartbeat: the modification time of the lock file. */
@@ -44,18 +45,9 @@ async function removeStale(path: string, name: string): Promise<void> {
   const stats = await stat(path).catch(() => null);
   if (stats === null) return;
   const pid = Number(await readFile(path, 'utf8').catch(() => ''));
-  if (Date.now() - stats.mtimeMs < STALE_MS && isAlive(pid)) throw busy(name);
+  const isHeld = !(pid > 0) || isProcessRunning(pid);
+  if (Date.now() - stats.mtimeMs < STALE_MS && isHeld) throw busy(name);
   await rm(path, { force: true });
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return true;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 function busy(name: string): OperatorError {

@@ -1,4 +1,5 @@
 import { OperatorError } from '../../lib/operator-error.ts';
+import { parseRetryAfter } from '../../lib/retry-after.ts';
 import { type FileResponse, TransferError } from './fetch-file.ts';
 import type { ModelSource } from './model-source.ts';
 
@@ -9,8 +10,7 @@ const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502
 export function errorFromResponse(response: FileResponse, { from, url }: ModelSource): OperatorError | TransferError {
   const { status } = response;
   if (RETRYABLE_STATUSES.has(status)) {
-    const seconds = Number(response.header('retry-after') ?? Number.NaN);
-    return new TransferError(`${url.origin} answers ${status}`, Number.isFinite(seconds) ? seconds * 1_000 : 0);
+    return new TransferError(`${url.origin} answers ${status}`, parseRetryAfter(response.header('retry-after')) ?? 0);
   }
   // The hub answers 401 for unknown repositories, to hide private ones; this header holds the actual reason.
   const code = response.header('x-error-code');

@@ -1,5 +1,6 @@
 import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import { ApiError, type ErrorFacts, engineUnavailable, invalidValue } from '../../../errors.ts';
+import { rejectOnAbort } from '../../../lib/reject-on-abort.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import { nextAction } from './compile-scheduler.ts';
@@ -86,14 +87,10 @@ export class GrammarCompiler {
     if (cached !== undefined) return requireGrammar(cached);
     requireReasonableSize(source);
     const job = this.#jobs.get(jobKey(scope, key)) ?? this.#enqueue(source, scope, key);
-    const left = Promise.withResolvers<never>();
-    const leave = (): void => left.reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
     job.waiters += 1;
     try {
-      return await Promise.race([job.settled.promise, left.promise]);
+      return await rejectOnAbort(job.settled.promise, signal);
     } finally {
-      signal.removeEventListener('abort', leave);
       job.waiters -= 1;
       if (job.waiters === 0) this.#remove(job);
     }
