@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { toFile } from 'openai';
 import { chatLine } from '../batches.ts';
-import { startModelServer } from '../fixtures/model-server.ts';
-import type { TestServer } from '../fixtures/upstream-server.ts';
-import { type Service, startService } from '../spawned-service.ts';
+import { useBackends } from './backends.ts';
 
+const client = useBackends().openai;
 const WINDOW = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
 
 describe('openai: batches', () => {
-  let upstream: TestServer;
-  let service: Service;
-  before(async () => {
-    upstream = await startModelServer();
-    service = await startService({ env: { QUIRE_UPSTREAM_URL: upstream.baseUrl } });
-  });
-  after(async () => {
-    await service?.kill();
-    await upstream?.close();
-  });
-  const client = () => new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
-
   const upload = async (lines: readonly string[]) => {
     const file = await toFile(Buffer.from(lines.join('\n')), 'lines.jsonl');
     return (await client().files.create({ file, purpose: 'batch' })).id;

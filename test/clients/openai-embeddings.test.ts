@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import OpenAI from 'openai';
-import { type Handler, sendJson, startServer } from '../fixtures/upstream-server.ts';
-import { startService } from '../spawned-service.ts';
 import { assertMeaningful, useBackends } from './backends.ts';
 
 const MODEL = 'embed-large-en-v1.5';
@@ -50,57 +48,5 @@ describe('openai: embeddings', () => {
     await refused({ input: [[1, 2, 3]] }, 'invalid_value', 'input');
     await refused({ dimensions: 256 }, 'invalid_value', 'dimensions');
     await refused({ model: 'text-embedding-3-small' }, 'model_not_found', 'model');
-  });
-});
-
-describe('openai: embeddings on a server, and under an alias', () => {
-  /** An upstream whose vectors encode the length of the text. */
-  const lengths: Handler = ({ path, body }, response) => {
-    if (path !== '/v1/embeddings') return sendJson(response, 404, {});
-    const lengthVector = (text: string) => [text.length, 1, ...Array(1022).fill(0)];
-    const data = ([body?.['input']].flat() as string[]).map((text, index) => ({
-      index,
-      embedding: lengthVector(text),
-    }));
-    sendJson(response, 200, { data, usage: { prompt_tokens: 42, total_tokens: 42 } });
-  };
-  const bound = (baseUrl: string) =>
-    [
-      'models:',
-      `  ${MODEL}: {base_urls: ['${baseUrl}'], upstream_model: embedder-1, api_key: secret}`,
-      `  text-embedding-3-small: {alias: ${MODEL}}`,
-    ].join('\n');
-
-  it('are the normalized vectors of the upstream, with its usage', async () => {
-    const server = await startServer(lengths);
-    const service = await startService({ config: bound(server.baseUrl) });
-    try {
-      const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
-      for (const model of [MODEL, 'text-embedding-3-small']) {
-        const { data, usage } = await client.embeddings.create({ input: ['a', 'abc'], model });
-        assert.deepEqual(
-          data.map(({ embedding }) => Math.round(embedding[0]! / embedding[1]!)),
-          [1, 3],
-        );
-        assert.equal(usage.prompt_tokens, 42);
-      }
-      const { backend } = (await client.models.retrieve(MODEL)) as unknown as { backend: object };
-      assert.deepEqual(backend, { engine: 'upstream', model: 'embedder-1', parameters: null, ready: true });
-      assert.deepEqual(await service.stop(), { code: 0, signal: null });
-    } finally {
-      await service.kill();
-      await server.close();
-    }
-  });
-
-  it('stop the start when the upstream returns vectors of another length', async () => {
-    const server = await startServer((_request, response) =>
-      sendJson(response, 200, { data: [{ index: 0, embedding: Array(768).fill(1) }] }),
-    );
-    try {
-      await assert.rejects(startService({ config: bound(server.baseUrl) }), /768 floats/);
-    } finally {
-      await server.close();
-    }
   });
 });

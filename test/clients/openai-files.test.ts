@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import OpenAI, { toFile } from 'openai';
-import { useService } from '../spawned-service.ts';
+import { useBackends } from './backends.ts';
 
+const client = useBackends().openai;
 const LINE = '{"custom_id":"1","method":"POST","url":"/v1/embeddings","body":{"input":"a"}}\n';
 
 describe('openai: files', () => {
-  const service = useService();
-  const client = () => new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'quire-openai-'));
@@ -54,7 +53,7 @@ describe('openai: files', () => {
     }
     const seen: string[] = [];
     for await (const file of files.list({ purpose: 'batch', limit: 2 })) seen.push(file.id);
-    assert.deepEqual(seen, ids);
+    assert.deepEqual(seen.slice(-5), ids);
   });
 
   it('tell what is wrong as errors of the client', async () => {
@@ -67,7 +66,7 @@ describe('openai: files', () => {
     });
     const lines = toFile(Buffer.from('{}\nnot json\n'), 'a.jsonl');
     await assert.rejects(files.create({ file: await lines, purpose: 'fine-tune' }), /line 2 /);
-    const stranger = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: 'quire-sk-unknown-unknown', maxRetries: 0 });
+    const stranger = client({ apiKey: 'quire-sk-unknown-unknown' });
     const large = await toFile(Buffer.alloc(20_000_000, 'x'), 'a.txt');
     await assert.rejects(stranger.files.create({ file: large, purpose: 'batch' }), (error) => {
       // The response, or the end of the connection if the client is still sending when the response arrives.
