@@ -1,6 +1,6 @@
 import type { JobHandler } from '../queue/job-queue.ts';
 import { finalizeBatch } from './finalize-batch.ts';
-import { LinePermits } from './line-permits.ts';
+import { createLinePermits } from './line-permits.ts';
 import { batchMetrics } from './metrics.ts';
 import { type RunDeps, runLines } from './run-lines.ts';
 import type { BatchStatus } from './schema.ts';
@@ -12,7 +12,7 @@ export type BatchWorkerDeps = Omit<RunDeps, 'permits'>;
 
 /** Creates the handler of `RUN_BATCH`. `concurrency`: lines that this process runs at the same time. */
 export function batchHandler(deps: BatchWorkerDeps, concurrency: number): JobHandler<{ batchId: string }> {
-  const permits = new LinePermits(concurrency);
+  const permits = createLinePermits(concurrency);
   return ({ batchId }, signal) => runBatch({ ...deps, permits }, batchId, signal);
 }
 

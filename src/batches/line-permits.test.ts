@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LinePermits } from './line-permits.ts';
+import { createLinePermits } from './line-permits.ts';
 
 const MB = 1024 * 1024;
 const never = new AbortController().signal;
@@ -8,18 +8,19 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Lines that run until they are ended. `running` lists their names in the order of their starts. */
 function atPermits(total: number) {
-  const permits = new LinePermits(total);
+  const permits = createLinePermits(total);
   const running: string[] = [];
   const ends = new Map<string, () => void>();
   const start = async (name: string, weightMb: number, signal = never) => {
     const group = name.slice(0, 1);
-    const line = permits.within(group, weightMb * MB, signal, async () => {
+    const work = async () => {
       running.push(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.set(name, resolve);
       await promise;
       running.splice(running.indexOf(name), 1);
-    });
+    };
+    const line = permits.within(group, signal, work, weightMb * MB);
     line.catch(() => {});
     await settled();
     return line;
@@ -72,6 +73,16 @@ describe('permits of batch lines', () => {
     assert.deepEqual(running, ['c1', 'a1', 'b1']);
   });
 
+  it('give memory to the organization with the least, of two with as many lines', async () => {
+    const { running, start, end } = atPermits(16);
+    for (const [name, weightMb] of Object.entries({ c1: 30, a1: 20, b1: 5, a2: 10, b2: 10 }))
+      void start(name, weightMb);
+    await settled();
+    assert.deepEqual(running, ['c1', 'a1', 'b1']);
+    await end('c1');
+    assert.deepEqual(running, ['a1', 'b1', 'b2', 'a2']);
+  });
+
   it('run a line heavier than all memory alone, and let no line overtake it', async () => {
     const { running, start, end } = atPermits(16);
     void start('a1', 10);
@@ -83,6 +94,29 @@ describe('permits of batch lines', () => {
     assert.deepEqual(running, ['b1']);
     await end('b1');
     assert.deepEqual(running, ['a2']);
+  });
+
+  it('bound the lines of one organization, in order, and nothing runs beside a heavier line', async () => {
+    const { running, start, end } = atPermits(8);
+    for (const [name, weightMb] of Object.entries({ a1: 40, a2: 40, a3: 100, a4: 1 })) void start(name, weightMb);
+    await settled();
+    for (const name of ['a1', 'a2', 'a3', 'a4']) {
+      assert.deepEqual(running, [name]);
+      await end(name);
+    }
+  });
+
+  it('are granted to others when a heavy line that waits is aborted', async () => {
+    const { running, start } = atPermits(8);
+    const leaving = new AbortController();
+    void start('a1', 10);
+    const heavy = start('b1', 100, leaving.signal);
+    void start('c1', 1);
+    await settled();
+    assert.deepEqual(running, ['a1']);
+    leaving.abort(new Error('left'));
+    await assert.rejects(heavy, /left/);
+    assert.deepEqual(running, ['a1', 'c1']);
   });
 
   it('are returned by lines that fail or are aborted while they wait', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { engineUnavailable, invalidValue, rateLimitExceeded, serverError } from '../errors.ts';
-import { LinePermits } from './line-permits.ts';
 import { LINE_RETRY } from './line-retry.ts';
 
 describe('LINE_RETRY', () => {
@@ -26,47 +25,5 @@ describe('LINE_RETRY', () => {
       [2_000, 2_250, 32_000, 60_000],
     );
     assert.equal(LINE_RETRY.retryAfterMs(serverError(), 250), 250);
-  });
-});
-
-describe('LinePermits', () => {
-  const MB = 1_048_576;
-  const never = new AbortController().signal;
-  /** Starts a line that runs until it is released. Resolves once other work had a chance to run. */
-  const start = (permits: LinePermits, weight: number, group = 'org') => {
-    const gate = Promise.withResolvers<void>();
-    const line = { isRunning: false, release: gate.resolve, ended: Promise.resolve() };
-    line.ended = permits.within(group, weight, never, async () => {
-      line.isRunning = true;
-      await gate.promise;
-    });
-    return line;
-  };
-  const settle = () => new Promise((resolve) => setImmediate(resolve));
-
-  it('bounds the weight of running lines, in order, and lets a heavier line run alone', async () => {
-    const permits = new LinePermits(8);
-    const [first, second, huge, small] = [40, 40, 100, 1].map((megabytes) => start(permits, megabytes * MB));
-    await settle();
-    const running = () => [first, second, huge, small].map((line) => line?.isRunning);
-    assert.deepEqual(running(), [true, false, false, false]);
-    first?.release();
-    await first?.ended;
-    await settle();
-    assert.deepEqual(running(), [true, true, false, false], 'the weight was given back');
-    second?.release();
-    await second?.ended;
-    await settle();
-    assert.deepEqual(
-      running(),
-      [true, true, true, false],
-      'nothing overtakes the heavy line, and nothing runs beside it',
-    );
-    huge?.release();
-    await huge?.ended;
-    await settle();
-    assert.equal(small?.isRunning, true);
-    small?.release();
-    await small?.ended;
   });
 });

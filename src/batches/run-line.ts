@@ -2,12 +2,12 @@ import type { Deps } from '../deps.ts';
 import type { ApiError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
 import type { Call, Caller } from '../lib/caller.ts';
+import type { FairSemaphore } from '../lib/fair-semaphore.ts';
 import { newId } from '../lib/ids.ts';
 import { describeCause } from '../lib/operator-error.ts';
 import { retry } from '../lib/retry.ts';
 import { type ReservedUsage, releaseCredits } from '../lib/usage-record.ts';
 import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
-import type { LinePermits } from './line-permits.ts';
 import type { LineReader } from './line-reader.ts';
 import { LINE_RETRY } from './line-retry.ts';
 import type { LineResult, PendingLine } from './line-store.ts';
@@ -17,7 +17,7 @@ import type { BatchRow } from './store.ts';
 /** What all lines of a running batch share. */
 export interface LineContext {
   deps: BatchLineDeps;
-  permits: LinePermits;
+  permits: FairSemaphore;
   batch: BatchRow;
   caller: Caller;
   reader: LineReader;
@@ -35,10 +35,8 @@ export function runLine(context: LineContext, line: PendingLine): Promise<LineRe
   const { permits, batch, stop } = context;
   const metrics = batchMetrics(context.deps.metrics);
   const attempt = async (retries: number) => {
-    const { result, error } = await permits.within(batch.organizationId, line.weight, stop, () => {
-      const ended = metrics.lineStarted();
-      return attemptLine(context, line).finally(ended);
-    });
+    const run = () => attemptLine(context, line).finally(metrics.lineStarted());
+    const { result, error } = await permits.within(batch.organizationId, stop, run, line.weight);
     if (error === null || !LINE_RETRY.isPassing(error, retries)) return result;
     releaseCredits(result.usage);
     throw error;

@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.ts';
+import type { FairSemaphore } from '../lib/fair-semaphore.ts';
 import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
 import { runPeriodically } from '../lib/run-periodically.ts';
 import { restoreCaller } from '../lib/stored-caller.ts';
 import type { BatchLineDeps } from './endpoints.ts';
 import { requireInputFile } from './input-file.ts';
-import type { LinePermits } from './line-permits.ts';
 import { LineReader } from './line-reader.ts';
 import { failPendingLines, type PendingLine, selectPendingLines } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
@@ -14,7 +14,7 @@ import { type LineContext, runLine } from './run-line.ts';
 import { type BatchRow, lockBatch, selectBatchStatus, updateBatch } from './store.ts';
 
 /** Dependencies of running batches. */
-export type RunDeps = BatchLineDeps & Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'> & { permits: LinePermits };
+export type RunDeps = BatchLineDeps & Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'> & { permits: FairSemaphore };
 
 /** Interval of the check for a cancellation, which any process may have received, and for the expiry. */
 const WATCH_MS = 500;

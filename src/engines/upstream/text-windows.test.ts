@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mapConcurrent } from './map-concurrent.ts';
 import { splitIntoWindows } from './text-windows.ts';
 
 /** A word is a token; a long word is one token per five characters. */
@@ -40,38 +39,5 @@ describe('splitIntoWindows', () => {
     const stubborn = async (texts: readonly string[]) => texts.map(() => 50);
     const windows = await splitIntoWindows('ab', 50, 10, stubborn);
     assert.equal(windows.map(({ text }) => text).join(''), 'ab');
-  });
-});
-
-describe('mapConcurrent', () => {
-  const never = new AbortController().signal;
-
-  it('returns results in order, at most four concurrent', async () => {
-    let running = 0;
-    let most = 0;
-    const results = await mapConcurrent([...Array(30).keys()], never, async (item) => {
-      most = Math.max(most, ++running);
-      await new Promise((resolve) => setImmediate(resolve));
-      running--;
-      return 2 * item;
-    });
-    assert.deepEqual(
-      results,
-      [...Array(30).keys()].map((item) => 2 * item),
-    );
-    assert.equal(most, 4);
-  });
-
-  it('aborts the others at the first failure, and starts no more', async () => {
-    const started: number[] = [];
-    const ended: unknown[] = [];
-    const failing = mapConcurrent([0, 1, 2, 3, 4, 5], never, async (item, signal) => {
-      started.push(item);
-      if (item === 1) throw new Error('the second');
-      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    }).catch((error: unknown) => ended.push(error));
-    await failing;
-    assert.match(String(ended[0]), /the second/);
-    assert.deepEqual(started, [0, 1, 2, 3]);
   });
 });

@@ -10,6 +10,8 @@ import { probe, type UpstreamModelInfo } from './probe.ts';
 import { Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 
+/** Concurrent requests of one call; the server has other callers too. */
+export const MAX_CONCURRENT_REQUESTS = 4;
 /** Maximum requests per base URL; each holds its prompt or texts in memory. */
 const MAX_REQUESTS_PER_REPLICA = 4096;
 /** `Retry-After` of rejected calls. */

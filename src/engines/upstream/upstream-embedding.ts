@@ -1,4 +1,5 @@
 import { ApiError, engineUnavailable, tokenLimitExceeded } from '../../errors.ts';
+import { mapConcurrent } from '../../lib/for-each-concurrent.ts';
 import type { EmbeddingEngine, EmbeddingRequest, Embeddings } from '../embedding-engine.ts';
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
 import { findPrefixes, type Prefixes, prefixFor } from '../embedding-prefixes.ts';
@@ -12,10 +13,9 @@ import {
 } from './embedding-dialect.ts';
 import { type RawEmbeddings, readEmbeddings, weightedMean } from './embedding-response.ts';
 import { DialectMismatchError } from './json-request.ts';
-import { mapConcurrent } from './map-concurrent.ts';
 import { splitIntoWindows, type TextWindow } from './text-windows.ts';
 import type { TokenizeDialect } from './tokenize-dialects.ts';
-import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
+import { MAX_CONCURRENT_REQUESTS, UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 
 /** Texts per request: the default limit of Text Embeddings Inference. */
 const MAX_TEXTS = 32;
@@ -95,8 +95,11 @@ class UpstreamEmbedding implements EmbeddingEngine {
     const segments = await this.#segmentTexts(request, { dialect, counts, signal });
     const batches: TextSegment[][] = [];
     for (let at = 0; at < segments.length; at += this.#maxTexts) batches.push(segments.slice(at, at + this.#maxTexts));
-    const responses = await mapConcurrent(batches, signal, (batch, some) =>
-      this.#request(batch, { request, dialect, signal: some }),
+    const responses = await mapConcurrent(
+      batches,
+      MAX_CONCURRENT_REQUESTS,
+      (batch, some) => this.#request(batch, { request, dialect, signal: some }),
+      signal,
     );
     return this.#assemble(request, segments, responses);
   }
@@ -174,10 +177,11 @@ class UpstreamEmbedding implements EmbeddingEngine {
     const prefix = prefixFor(this.#prefixes, purpose);
     const room = this.#room(dialect, prefix);
     const count = (parts: readonly string[]) => this.#count(parts, dialect, signal);
-    const windows = await mapConcurrent([...texts.entries()], signal, async ([index, text]) => {
+    const split = async ([index, text]: [number, string]) => {
       const parts = await splitIntoWindows(text, counts[index] ?? 0, room, count);
       return parts.map((part) => ({ ...part, index, text: prefix + part.text }));
-    });
+    };
+    const windows = await mapConcurrent([...texts.entries()], MAX_CONCURRENT_REQUESTS, split, signal);
     return windows.flat();
   }
 
@@ -185,7 +189,8 @@ class UpstreamEmbedding implements EmbeddingEngine {
     if (tokenize === null) return texts.map((text) => this.#options.estimateTokenCount(text));
     const batches: string[][] = [];
     for (let at = 0; at < texts.length; at += tokenize.maxTexts) batches.push(texts.slice(at, at + tokenize.maxTexts));
-    const counts = await mapConcurrent(batches, signal, (batch, some) => this.#countBatch(batch, tokenize, some));
+    const countBatch = (batch: string[], some: AbortSignal) => this.#countBatch(batch, tokenize, some);
+    const counts = await mapConcurrent(batches, MAX_CONCURRENT_REQUESTS, countBatch, signal);
     return counts.flat().map((count) => Math.max(1, count));
   }
 

@@ -1,11 +1,11 @@
 import { ApiError } from '../../errors.ts';
+import { mapConcurrent } from '../../lib/for-each-concurrent.ts';
 import type { ServerState } from '../engine.ts';
 import type { RerankEngine, RerankEngineRequest, Reranking } from '../rerank-engine.ts';
 import { DetectOnce } from './detect-once.ts';
 import { DialectMismatchError } from './json-request.ts';
-import { mapConcurrent } from './map-concurrent.ts';
 import { type RawReranking, RERANK_DIALECTS, type RerankDialect } from './rerank-dialects.ts';
-import { UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
+import { MAX_CONCURRENT_REQUESTS, UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 import { approximateTokens } from './upstream-usage.ts';
 
 /** Scored once to detect the dialect and the scale of the scores: no model prefers the second document. */
@@ -100,7 +100,8 @@ class UpstreamRerank implements RerankEngine {
     const batches: RerankEngineRequest[] = [];
     for (let at = 0; at < documents.length; at += maxDocuments)
       batches.push({ query, documents: documents.slice(at, at + maxDocuments) });
-    const parts = await mapConcurrent(batches, signal, (batch, some) => this.#request(dialect, batch, some)).catch(
+    const requestBatch = (batch: RerankEngineRequest, some: AbortSignal) => this.#request(dialect, batch, some);
+    const parts = await mapConcurrent(batches, MAX_CONCURRENT_REQUESTS, requestBatch, signal).catch(
       (error: unknown) => {
         if (!(error instanceof DialectMismatchError)) throw error;
         this.#protocol.forget();
