@@ -35,6 +35,18 @@ describe('LruMap', () => {
     map.get('a');
     map.set('c', 3);
     assert.deepEqual([map.get('a'), map.get('b'), map.get('c')], [1, undefined, 3]);
+    map.set('a', 4).set('d', 0);
+    assert.deepEqual(
+      [...map],
+      [
+        ['a', 4],
+        ['d', 0],
+      ],
+    );
+    for (const missing of ['b', 'c']) assert.equal(map.has(missing), false);
+    map.delete('a');
+    map.get('a');
+    assert.equal(map.size, 1);
   });
 });
 

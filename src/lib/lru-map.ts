@@ -1,24 +1,24 @@
-/** Map of at most `maxEntries` entries: beyond that, the least recently used one is evicted. */
-export class LruMap<Key, Value> {
+/** Map of at most `maxEntries` entries: beyond that, the least recently used one is evicted. Iterates in the order of last use. */
+export class LruMap<Key, Value> extends Map<Key, Value> {
   readonly #maxEntries: number;
-  /** Least recently used first. */
-  readonly #entries = new Map<Key, Value>();
 
   constructor(maxEntries: number) {
+    super();
     this.#maxEntries = maxEntries;
   }
 
   /** Returns a value and makes it the most recently used one. */
-  get(key: Key): Value | undefined {
-    const value = this.#entries.get(key);
+  override get(key: Key): Value | undefined {
+    const value = super.get(key);
     if (value !== undefined) this.set(key, value);
     return value;
   }
 
   /** Sets a value and makes it the most recently used one. */
-  set(key: Key, value: Value): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size > this.#maxEntries) this.#entries.delete(this.#entries.keys().next().value as Key);
+  override set(key: Key, value: Value): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.#maxEntries) this.delete(this.keys().next().value as Key);
+    return this;
   }
 }

@@ -1,8 +1,10 @@
+import { LruMap } from './lru-map.ts';
+
 /** Bounds of a `ReadCache`. */
 export interface ReadCacheOptions {
   /** Time for which a value is trusted, from the start of its lookup. */
   ttlMs: number;
-  /** Beyond this number, the value that was read first is evicted. */
+  /** Beyond this number, the least recently used value is evicted. */
   maxEntries: number;
   /** Milliseconds of any clock. */
   now: () => number;
@@ -11,13 +13,13 @@ export interface ReadCacheOptions {
 /** Caches values that are read asynchronously, such as rows of the database. Concurrent reads of one key share a lookup. */
 export class ReadCache<Value> {
   readonly #options: ReadCacheOptions;
-  /** In the order of their lookups. */
-  readonly #entries = new Map<string, { value: Value; readAt: number }>();
+  readonly #entries: LruMap<string, { value: Value; readAt: number }>;
   /** A lookup that `evict` may have overtaken is removed, so that its value is not cached. */
   readonly #lookups = new Map<string, Promise<Value>>();
 
   constructor(options: ReadCacheOptions) {
     this.#options = options;
+    this.#entries = new LruMap(options.maxEntries);
   }
 
   /**
@@ -33,7 +35,7 @@ export class ReadCache<Value> {
     const isCurrent = () => this.#lookups.get(key) === lookup;
     const lookup = read(entry?.value)
       .then((value) => {
-        if (isCurrent()) this.#store(key, value, now);
+        if (isCurrent()) this.#entries.set(key, { value, readAt: now });
         return value;
       })
       .finally(() => {
@@ -47,12 +49,5 @@ export class ReadCache<Value> {
   evict(matches: (key: string, value: Value) => boolean): void {
     this.#lookups.clear();
     for (const [key, { value }] of this.#entries) if (matches(key, value)) this.#entries.delete(key);
-  }
-
-  #store(key: string, value: Value, readAt: number): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, { value, readAt });
-    if (this.#entries.size > this.#options.maxEntries)
-      this.#entries.delete(this.#entries.keys().next().value as string);
   }
 }

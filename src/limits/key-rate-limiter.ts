@@ -12,6 +12,7 @@ import {
 } from '../http/rate-limit.ts';
 import type { Caller, RateLimits } from '../lib/caller.ts';
 import type { Logger } from '../lib/logger.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import { estimateRequestTokens } from './estimate-request-tokens.ts';
 import type { Bucket, Demand, LimitStore, Rejection, Slots } from './limit-store.ts';
 import { type RunningRequest, SlotWaits } from './slot-waits.ts';
@@ -28,7 +29,7 @@ export interface RateLimiterDeps {
   now?: () => number;
 }
 
-/** Holders of slots whose waits are estimated; beyond that the oldest is forgotten. One takes about 1 kB. */
+/** Holders of slots whose waits are estimated. One takes about 1 kB. */
 const MAX_SLOT_WAITS = 10_000;
 
 /** A limit that can be exceeded, for messages. */
@@ -60,7 +61,7 @@ export class KeyRateLimiter implements RateLimiter {
   #plans = new WeakMap<Caller, Map<RateClass, Plan>>();
   #defaults: RateLimits;
   /** By id of slots. */
-  readonly #waits = new Map<string, SlotWaits>();
+  readonly #waits = new LruMap<string, SlotWaits>(MAX_SLOT_WAITS);
   readonly now: () => number;
 
   constructor(deps: RateLimiterDeps) {
@@ -100,12 +101,9 @@ export class KeyRateLimiter implements RateLimiter {
 
   /** The estimates of a holder of slots. */
   slotWaits({ id }: Pick<Slots, 'id'>): SlotWaits {
-    const waiting = this.#waits.get(id);
-    if (waiting !== undefined) return waiting;
-    if (this.#waits.size >= MAX_SLOT_WAITS) this.#waits.delete(this.#waits.keys().next().value as string);
-    const added = new SlotWaits();
-    this.#waits.set(id, added);
-    return added;
+    const waits = this.#waits.get(id) ?? new SlotWaits();
+    this.#waits.set(id, waits);
+    return waits;
   }
 
   /** Takes tokens. Throws 429. */

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from '@lancedb/lancedb';
 import { FairSemaphore } from '../lib/fair-semaphore.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
 import { BASE_SCHEMA, type IndexedChunk, rangeColumns, toRows } from './chunk-rows.ts';
@@ -28,7 +29,7 @@ import { tokenizeQuery } from './terms.ts';
 
 /** Age after which old versions of a table are removed: no search reads them any more. */
 const VERSION_RETENTION_MS = 60_000;
-/** Maximum open tables (LRU). Opening one takes a few milliseconds. */
+/** Maximum open tables. Opening one takes a few milliseconds. */
 const MAX_OPEN_TABLES = 256;
 
 /**
@@ -66,8 +67,8 @@ export class ChunkIndex {
   readonly #folder: string | null;
   readonly #lock: Lock | null;
   readonly #files = new FileSyncer();
-  /** In LRU order, the most recently used last. */
-  readonly #tables = new Map<string, Promise<Table>>();
+  /** Evicted tables are not closed, because a search may still read them. */
+  readonly #tables = new LruMap<string, Promise<Table>>(MAX_OPEN_TABLES);
   readonly #searches = new FairSemaphore(SEARCHES);
   /** Tail of the write queue of each table. */
   readonly #writes = new Map<string, Promise<unknown>>();
@@ -163,7 +164,6 @@ export class ChunkIndex {
   /** Removes a knowledge base. Idempotent. */
   async drop(baseId: string): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
-      // Not closed, because a search may still read it.
       this.#tables.delete(baseId);
       this.#deleted.delete(baseId);
       if (await this.#connection.hasTable(baseId)) await this.#connection.lance.dropTable(baseId);
@@ -294,14 +294,11 @@ export class ChunkIndex {
   /** Opens the table of a knowledge base; creates it if needed. */
   #table(baseId: string): Promise<Table> {
     if (this.#connection.isCacheFull) void this.#renewCaches();
-    const table = this.#tables.get(baseId) ?? this.#connection.openOrCreateTable(baseId);
-    const isOpen = this.#tables.delete(baseId);
+    const open = this.#tables.get(baseId);
+    if (open !== undefined) return open;
+    const table = this.#connection.openOrCreateTable(baseId);
     this.#tables.set(baseId, table);
-    if (isOpen) return table;
     table.catch(() => this.#tables.delete(baseId));
-    // Not closed, as in `drop`.
-    const [oldest] = this.#tables.keys();
-    if (this.#tables.size > MAX_OPEN_TABLES && oldest !== undefined) this.#tables.delete(oldest);
     return table;
   }
 
@@ -311,8 +308,7 @@ export class ChunkIndex {
     this.#isRenewing = true;
     try {
       this.#connection = await this.#connect();
-      for (const [baseId, table] of this.#tables) {
-        // Not closed, as in `drop`.
+      for (const [baseId, table] of [...this.#tables]) {
         const forget = () => this.#tables.get(baseId) === table && this.#tables.delete(baseId);
         const writes = this.#writes.get(baseId);
         if (writes === undefined) forget();

@@ -4,20 +4,18 @@ import { parentPort } from 'node:worker_threads';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseJson } from '../../lib/json.ts';
+import { LruMap } from '../../lib/lru-map.ts';
 import type { SchemaThreadReply } from './schema-validator.ts';
 
-/** Compiled schemas, most recently used last. */
-const compiled = new Map<string, ValidateFunction | null>();
 const MAX_COMPILED = 64;
+const compiled = new LruMap<string, ValidateFunction | null>(MAX_COMPILED);
 
 /** Returns null for a schema that Ajv cannot compile: only the server knows what it means. */
 function compile(schema: string): ValidateFunction | null {
   const cached = compiled.get(schema);
-  compiled.delete(schema);
-  const validate = cached === undefined ? tryCompile(JSON.parse(schema)) : cached;
+  if (cached !== undefined) return cached;
+  const validate = tryCompile(JSON.parse(schema));
   compiled.set(schema, validate);
-  const [oldest] = compiled.keys();
-  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
   return validate;
 }
 
