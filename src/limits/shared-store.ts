@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, type Registry } from 'prom-client';
 import type { Database } from '../db/db.ts';
 import type { ProcessLease } from '../leases/process-lease.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { BucketState } from './gcra.ts';
@@ -42,10 +42,14 @@ export interface SharedStoreDeps {
 /** Shares that an exchange returns besides those of its demands. */
 type Returned = 'none' | 'idle' | 'all';
 
-interface Waiting {
+/** A demand that only the database can decide. */
+interface PendingDemand {
   demand: Demand;
-  resolve: (rejection: Rejection) => void;
+  /** Set by the exchange. */
+  rejection: Rejection;
 }
+
+const NO_DEMAND: Demand = { charges: [], slots: [] };
 
 /**
  * Buckets and slots that all processes on a database share. A process takes shares of them ahead and decides most requests alone; the
@@ -60,8 +64,12 @@ export class SharedLimitStore implements LimitStore {
   readonly #slots = new Map<string, SlotShare>();
   readonly #failures: Counter;
   readonly #timer: NodeJS.Timeout;
-  #waiting: Waiting[] = [];
-  #exchanging: Promise<void> | null = null;
+  readonly #pending = new GroupCommit<PendingDemand>({
+    write: (group) => this.#decideGroup(group),
+    maxWeight: MAX_BATCH,
+    delayMs: 0,
+    stopsOnFailure: false,
+  });
   #offlineUntil = Number.NEGATIVE_INFINITY;
   #sweptAt: number;
   /** The next exchange returns idle shares. */
@@ -86,10 +94,8 @@ export class SharedLimitStore implements LimitStore {
   take(demand: Demand): Rejection | Promise<Rejection> {
     const decided = this.#decide(demand, this.#isOffline() ? 'offline' : 'sure');
     if (decided !== undefined) return decided;
-    return new Promise((resolve) => {
-      this.#waiting.push({ demand, resolve });
-      this.#exchanging ??= this.#exchangeAll();
-    });
+    const pending: PendingDemand = { demand, rejection: null };
+    return this.#pending.add(pending).then(() => pending.rejection);
   }
 
   state(bucket: Bucket): BucketState {
@@ -109,7 +115,7 @@ export class SharedLimitStore implements LimitStore {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#exchanging;
+    await this.#pending.flush();
     for (const share of this.#slots.values()) share.used = 0;
     await this.#exchange([], 'all');
   }
@@ -148,17 +154,12 @@ export class SharedLimitStore implements LimitStore {
     return null;
   }
 
-  async #exchangeAll(): Promise<void> {
-    // One event-loop turn, so that its requests share the statement.
-    await nextTurn();
-    do {
-      const batch = this.#waiting.splice(0, MAX_BATCH);
-      const isOnline = await this.#exchange(batch.map(({ demand }) => demand));
-      for (const { demand, resolve } of batch) {
-        resolve(this.#decide(demand, isOnline ? 'exchanged' : 'offline') ?? null);
-      }
-    } while (this.#waiting.length > 0);
-    this.#exchanging = null;
+  async #decideGroup(group: readonly PendingDemand[]): Promise<void> {
+    if (this.#isReturnDue) this.#forgetShares();
+    const isOnline = await this.#exchange(group.map(({ demand }) => demand));
+    for (const pending of group) {
+      pending.rejection = this.#decide(pending.demand, isOnline ? 'exchanged' : 'offline') ?? null;
+    }
   }
 
   /** Takes shares for the demands, and returns idle ones or all. False: it failed. */
@@ -217,15 +218,20 @@ export class SharedLimitStore implements LimitStore {
     return { buckets, slots };
   }
 
-  /** Has the next exchange return idle shares, and forgets shares that are as good as new ones. */
+  /** Exchanges without a demand, which returns idle shares. */
   #maintain(): void {
     this.#isReturnDue = true;
-    if (this.#exchanging !== null || this.#isOffline()) return;
+    if (this.#isOffline()) return;
+    if (this.#buckets.size + this.#slots.size > 0) void this.#pending.add({ demand: NO_DEMAND, rejection: null });
+    const now = this.#now();
+    if (now - this.#sweptAt > SWEEP_MS) this.#sweep(now);
+  }
+
+  /** Forgets shares that are as good as new ones. */
+  #forgetShares(): void {
     const now = this.#now();
     for (const [id, share] of this.#buckets) if (share.isForgettable(now)) this.#buckets.delete(id);
     for (const [id, share] of this.#slots) if (share.isForgettable(now)) this.#slots.delete(id);
-    if (this.#buckets.size + this.#slots.size > 0) this.#exchanging = this.#exchangeAll();
-    if (now - this.#sweptAt > SWEEP_MS) this.#sweep(now);
   }
 
   #sweep(now: number): void {
