@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import {
-  EMBEDDING_WORKER,
-  Embedder,
-  type EmbeddingPortion,
-  type EmbeddingPortionResult,
-  ModelThread,
-} from '@quire/bundled-models';
-import { type ApiError, engineUnavailable, tokenLimitExceeded } from '../../errors.ts';
+import { EMBEDDING_WORKER, type EmbeddedText, Embedder, type EmbeddingPortion } from '@quire/bundled-models';
+import { tokenLimitExceeded } from '../../errors.ts';
 import {
   EMBEDDING_DIMENSIONS,
   type EmbeddingEngine,
@@ -15,17 +9,15 @@ import {
   type Embeddings,
 } from '../embedding-engine.ts';
 import type { Backend } from '../engine.ts';
-import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
-import { type EmbeddingOutcome, EmbeddingQueue, type EmbeddingTask, QueuedEmbedding } from './embedding-queue.ts';
+import { EmbeddingCall, type EmbeddingOutcome, type EmbeddingTask } from './embedding-call.ts';
+import { SharedThread } from './shared-thread.ts';
 
 /** Queued calls. Each holds its texts in memory. */
 const MAX_QUEUED_CALLS = 1024;
-/** Texts of all queued calls: their vectors take 256 MB. A single call may have more. */
-const MAX_QUEUED_TEXTS = 65_536;
 /** Characters of all queued calls: about six seconds of work. A single call may have more. */
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
-/** `Retry-After` of a full queue. A step takes milliseconds. */
-const RETRY_AFTER_SECONDS = 1;
+/** Characters of one step: some milliseconds of work. New calls enter the next step. */
+const STEP_CHARACTERS = 32_768;
 /** Timeout of a step. A step takes milliseconds, loading 0.1 s. */
 const STEP_TIMEOUT_MS = 20_000;
 /**
@@ -74,22 +66,25 @@ class BundledEmbedding implements EmbeddingEngine {
   /** Highest mean nDCG@10 of the development collections (`docs/develop/decisions/0012-search.md`). */
   readonly hybridWeight = 0.2;
   readonly #options: BundledEmbeddingOptions;
-  readonly #queue = new EmbeddingQueue();
-  readonly #admission = new FairAdmission((message) => engineUnavailable(message, RETRY_AFTER_SECONDS));
-  readonly #thread: ModelThread<EmbeddingPortion[], EmbeddingPortionResult[], null>;
+  readonly #thread: SharedThread<EmbeddingPortion, EmbeddedText, null>;
   #model: LoadedModel | null = null;
-  #isRunning = false;
-  #closed: ApiError | null = null;
 
   constructor(options: BundledEmbeddingOptions) {
     this.#options = options;
-    const data = () => this.#read().bytes;
-    this.#thread = new ModelThread({ name: 'embedding', script: EMBEDDING_WORKER, data, timeoutMs: STEP_TIMEOUT_MS });
+    this.#thread = new SharedThread({
+      name: 'embedding',
+      script: EMBEDDING_WORKER,
+      data: () => this.#read().bytes,
+      timeoutMs: STEP_TIMEOUT_MS,
+      maxCalls: options.maxQueuedCalls ?? MAX_QUEUED_CALLS,
+      maxCharacters: MAX_QUEUED_CHARACTERS,
+      stepCharacters: STEP_CHARACTERS,
+    });
   }
 
   backend(): Backend {
     const parameters = this.#model?.embedder.parameters ?? null;
-    const ready = this.#model !== null && this.#closed === null;
+    const ready = this.#model !== null && !this.#thread.isClosed;
     return { engine: 'bundled', model: this.#options.name, parameters, ready };
   }
 
@@ -99,121 +94,50 @@ class BundledEmbedding implements EmbeddingEngine {
 
   /** The model was trained without prefixes, so `purpose` has no effect. */
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
-    const { texts, maxTokensPerText, scope = '' } = request;
-    const limit = maxTokensPerText ?? Number.POSITIVE_INFINITY;
+    const limit = request.maxTokensPerText ?? Number.POSITIVE_INFINITY;
     const createLimitError = (index: number) => tokenLimitExceeded(request.nameParam(index), limit);
-    const { vectors, tokens, queueMs } = await this.#process(
-      { texts, limit, withVectors: true, scope },
-      createLimitError,
-      signal,
-    );
+    const task = { texts: request.texts, limit, withVectors: true, createLimitError };
+    const { vectors, tokens, queueMs } = await this.#process(task, request.scope, signal);
     return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0), queueMs };
   }
 
-  async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
-    const task = { texts, limit: Number.POSITIVE_INFINITY, withVectors: false, scope };
-    const { tokens } = await this.#process(task, () => new RangeError('unlimited'), signal);
-    return tokens;
+  async countTokens(texts: readonly string[], signal: AbortSignal, scope?: string): Promise<number[]> {
+    const createLimitError = () => new RangeError('unlimited');
+    const task = { texts, limit: Number.POSITIVE_INFINITY, withVectors: false, createLimitError };
+    return (await this.#process(task, scope, signal)).tokens;
   }
 
   async check(signal: AbortSignal): Promise<void> {
-    if (this.#closed) throw this.#closed;
+    this.#thread.requireOpen();
     signal.throwIfAborted();
     this.#read();
     await this.#thread.load(signal);
   }
 
-  async close(): Promise<void> {
-    this.#closed ??= engineUnavailable('The service is shutting down.', 1);
-    for (const call of this.#queue.clear()) call.fail(this.#closed);
-    await this.#thread.close(this.#closed);
+  close(): Promise<void> {
+    return this.#thread.close();
   }
 
   async #process(
     task: EmbeddingTask,
-    createLimitError: (index: number) => Error,
+    scope = '',
     signal: AbortSignal,
-  ): Promise<EmbeddingOutcome> {
-    if (this.#closed) throw this.#closed;
+  ): Promise<EmbeddingOutcome & { queueMs: number }> {
+    this.#thread.requireOpen();
     signal.throwIfAborted();
-    if (isShort(task.texts)) return this.#processInline(task, createLimitError);
-    const call = new QueuedEmbedding(task, createLimitError);
-    const end = (reason: unknown) => {
-      this.#queue.remove(call);
-      call.fail(reason);
-    };
-    const ticket = this.#enterQueue(call, task.scope, end);
-    const abort = () => end(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    this.#queue.add(call);
-    void this.#runSteps();
-    try {
-      return await call.promise;
-    } finally {
-      signal.removeEventListener('abort', abort);
-      ticket.leave();
-    }
-  }
-
-  #processInline(
-    { texts, limit, withVectors }: EmbeddingTask,
-    createLimitError: (index: number) => Error,
-  ): EmbeddingOutcome {
+    const call = new EmbeddingCall(task);
+    if (!isShort(task.texts)) return this.#thread.run(call, scope, signal);
     const { embedder } = this.#readOrUnavailable();
-    const outcome: EmbeddingOutcome = { tokens: [], vectors: [], queueMs: 0 };
-    for (const [i, text] of texts.entries()) {
-      const { vector, tokens } = withVectors
-        ? embedder.embed(text, limit)
-        : { vector: null, tokens: embedder.countTokens(text, limit) };
-      if (tokens > limit) throw createLimitError(i);
-      outcome.tokens.push(tokens);
-      if (vector) outcome.vectors.push(vector);
-    }
-    return outcome;
-  }
-
-  /** Throws 503 when the queue is full and no other organization occupies more of it. */
-  #enterQueue(call: QueuedEmbedding, scope: string, evict: (error: ApiError) => void): AdmissionTicket {
-    const { maxQueuedCalls = MAX_QUEUED_CALLS } = this.#options;
-    return this.#admission.enter({
-      scope,
-      get share() {
-        return Math.max(
-          1 / maxQueuedCalls,
-          call.remainingTexts / MAX_QUEUED_TEXTS,
-          call.characters / MAX_QUEUED_CHARACTERS,
-        );
-      },
-      evict,
-    });
-  }
-
-  /** Runs steps until the queue is empty. */
-  async #runSteps(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    for (let step = this.#queue.takeStep(); step !== null && !this.#closed; step = this.#queue.takeStep()) {
-      try {
-        const results = await this.#thread.run(step.portions);
-        for (const [i, call] of step.calls.entries()) {
-          if (call.addResult(results[i] as EmbeddingPortionResult)) this.#queue.remove(call);
-        }
-      } catch (error) {
-        const reason = this.#closed ?? engineUnavailable('The embedding model failed to answer.', 1, error);
-        for (const call of step.calls) {
-          this.#queue.remove(call);
-          call.fail(reason);
-        }
-      }
-    }
-    this.#isRunning = false;
+    let outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
+    for (const _ of task.texts) outcome = call.take(embedder.embedPortion(call.portion())) ?? outcome;
+    return { ...outcome, queueMs: 0 };
   }
 
   #readOrUnavailable(): LoadedModel {
     try {
       return this.#read();
     } catch (error) {
-      throw engineUnavailable('The embedding model failed to answer.', 1, error);
+      throw this.#thread.createFailure(error);
     }
   }
 

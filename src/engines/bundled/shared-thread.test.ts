@@ -2,28 +2,33 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { type PortionedCall, SharedThread } from './shared-thread.ts';
 
-/** Returns each portion, or ends for `exit`. */
+/** Returns each portion with the number of its step, or ends for `exit`. */
 const SCRIPT = `
   import { parentPort } from 'node:worker_threads';
-  parentPort.on('message', (portion) => {
-    if (portion === 'exit') process.exit(3);
-    parentPort.postMessage({ type: 'done', result: portion });
+  let step = 0;
+  parentPort.on('message', (portions) => {
+    if (portions.includes('exit')) process.exit(3);
+    step += 1;
+    parentPort.postMessage({ type: 'done', result: portions.map((portion) => ({ portion, step })) });
   });
   parentPort.postMessage({ type: 'loaded', loaded: 'loaded' });
 `;
 const never = new AbortController().signal;
 
+type Result = { portion: string; step: number };
+
 describe('SharedThread', () => {
-  const threads: SharedThread<string, string, string>[] = [];
-  const start = (maxCalls = 1_024) => {
+  const threads: SharedThread<string, Result, string>[] = [];
+  const start = (options: { stepCharacters?: number } = {}) => {
     const script = new URL(`data:text/javascript,${encodeURIComponent(SCRIPT)}`);
-    const thread = new SharedThread<string, string, string>({
+    const thread = new SharedThread<string, Result, string>({
       name: 'test',
       script,
       data: () => ({}),
       timeoutMs: 10_000,
-      maxCalls,
-      maxCharacters: 1_000_000,
+      maxCalls: 1_024,
+      maxCharacters: 10_000_000,
+      ...options,
     });
     threads.push(thread);
     return thread;
@@ -31,7 +36,7 @@ describe('SharedThread', () => {
   after(() => Promise.all(threads.map((thread) => thread.close())));
 
   /** A call of `count` portions, which logs each as it is taken. */
-  function call(name: string, count: number, log: string[]): PortionedCall<string, string, { name: string }> {
+  function call(name: string, count: number, log: string[]): PortionedCall<string, Result, { name: string }> {
     let next = 0;
     return {
       characters: 1,
@@ -88,5 +93,64 @@ describe('SharedThread', () => {
     const calls = ['a', 'b', 'c'].map(run);
     await thread.close();
     await Promise.all([...calls, run('d')]);
+  });
+
+  describe('with several portions a step', () => {
+    const STEP = 1_000;
+
+    /** A call with these texts as portions. Its outcome is the step of each. */
+    function textCall(texts: readonly string[]): PortionedCall<string, Result, { steps: number[] }> {
+      const steps: number[] = [];
+      let next = 0;
+      return {
+        characters: 1,
+        get nextCost() {
+          return texts[next]?.length ?? null;
+        },
+        portion: () => texts[next++] ?? '',
+        take: ({ portion, step }) => {
+          assert.equal(portion, texts[steps.length]);
+          if (portion === 'bad') throw new RangeError(`text ${steps.length}`);
+          return steps.push(step) === texts.length ? { steps } : null;
+        },
+      };
+    }
+    const run = async (thread: SharedThread<string, Result, string>, texts: readonly string[], scope = 'a') =>
+      (await thread.run(textCall(texts), scope, never)).steps;
+
+    it('sends portions up to the cost of a step, of all calls in turn', async () => {
+      const thread = start({ stepCharacters: STEP });
+      const long = Array<string>(6).fill('x'.repeat(250));
+      // The first call is alone in the first step.
+      const [first, second, third] = await Promise.all([run(thread, ['a']), run(thread, long), run(thread, long)]);
+      assert.deepEqual(first, [1]);
+      assert.deepEqual([second, third], Array(2).fill([2, 2, 3, 3, 4, 4]));
+    });
+
+    it('serves another organization and a short call in the next step, whatever is queued', async () => {
+      const thread = start({ stepCharacters: STEP });
+      const floods = Array.from({ length: 200 }, () => run(thread, Array<string>(4).fill('x'.repeat(400))));
+      assert.deepEqual(await run(thread, ['a', 'b'], 'b'), [2, 2]);
+      await Promise.all(floods);
+    });
+
+    it('gives a portion above the cost its own step, and bounds the portions of a step', async () => {
+      const thread = start({ stepCharacters: STEP });
+      assert.deepEqual(await run(thread, ['x'.repeat(5_000), 'b', 'c']), [1, 2, 2]);
+      const tiny = await run(thread, Array<string>(25).fill('x'.repeat(100)));
+      assert.deepEqual(tiny, [...Array(10).fill(3), ...Array(10).fill(4), ...Array(5).fill(5)]);
+    });
+
+    it('rejects a call with the error of its result, and no other call of the step', async () => {
+      const thread = start({ stepCharacters: STEP });
+      const settled = await Promise.allSettled([
+        run(thread, ['a']),
+        run(thread, ['b', 'bad', 'c']),
+        run(thread, ['d']),
+      ]);
+      assert.match(String(settled[1]?.status === 'rejected' && settled[1].reason), /RangeError: text 1/);
+      assert.equal(settled[2]?.status, 'fulfilled');
+      assert.deepEqual(await run(thread, ['e']), [3]);
+    });
   });
 });

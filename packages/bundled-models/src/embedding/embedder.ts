@@ -4,9 +4,18 @@ import { type EmbeddingWeights, readEmbeddingWeights } from './weights.ts';
 /** Nonzero components of the pseudo-random direction that identifies a row. */
 const APART_ENTRIES = 8;
 
+/** A text to embed. */
+export interface EmbeddingPortion {
+  text: string;
+  /** Maximum tokens of the text. */
+  limit: number;
+  /** False when only the token count is needed. */
+  withVector: boolean;
+}
+
 /** Vector and token count of a text. */
 export interface EmbeddedText {
-  /** L2-normalised; null for a text over the token limit. */
+  /** L2-normalised; null for a text over the token limit, and where only tokens are counted. */
   vector: Float32Array | null;
   /** At least 1. For a text over the limit, any number above the limit. */
   tokens: number;
@@ -48,6 +57,11 @@ export class Embedder {
   embed(text: string, limit = Number.POSITIVE_INFINITY): EmbeddedText {
     const { rows, tokens } = this.#tokenizer.tokenize(text, limit);
     return { vector: tokens > limit ? null : this.#sumRows(rows), tokens };
+  }
+
+  /** Embeds a text, or counts its tokens. */
+  embedPortion({ text, limit, withVector }: EmbeddingPortion): EmbeddedText {
+    return withVector ? this.embed(text, limit) : { vector: null, tokens: this.countTokens(text, limit) };
   }
 
   /**

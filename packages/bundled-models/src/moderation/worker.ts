@@ -11,10 +11,14 @@ const indexes = categories.map((category) => moderator.header.categories.indexOf
 const missing = categories.filter((_, i) => indexes[i] === -1);
 if (missing.length > 0) throw new Error(`The moderation model has no scores of ${missing.join(', ')}.`);
 
-serveModel<string[], ModerationPortionResult, number>(moderator.parameters, (texts) => {
+serveModel<string[][], ModerationPortionResult[], number>(moderator.parameters, (portions) =>
+  portions.map(classifyPortion),
+);
+
+function classifyPortion(texts: readonly string[]): ModerationPortionResult {
   const results = texts.map((text) => moderator.classify(text));
   return {
     scores: results.map(({ scores }) => indexes.map((index) => scores[index] ?? 0)),
     tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
   };
-});
+}

@@ -18,7 +18,9 @@ export interface RerankPortionResult {
 
 const reranker = new Reranker(workerData.weights, workerData.embedder);
 
-serveModel<RerankPortion, RerankPortionResult, number>(reranker.parameters, ({ query, documents }) => ({
-  scored: documents.map((document) => reranker.score(query, document)),
-  queryTokens: reranker.countQueryTokens(query),
-}));
+serveModel<RerankPortion[], RerankPortionResult[], number>(reranker.parameters, (portions) =>
+  portions.map(({ query, documents }) => ({
+    scored: documents.map((document) => reranker.score(query, document)),
+    queryTokens: reranker.countQueryTokens(query),
+  })),
+);
