@@ -1,5 +1,5 @@
 /**
- * Builds the console into `console/dist`: API types from docs/openapi.json, the Vite build, and precompressed copies of each file.
+ * Builds the console into `console/dist`: API types and values from docs/openapi.json, the Vite build, and precompressed copies of each file.
  * `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its packages. Without them, as in `npm ci --omit=dev`, it does
  * nothing: images copy the build.
  */
@@ -8,6 +8,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { writeValues } from './api-values.js';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 /** Smaller files gain less than a packet. */
@@ -25,6 +26,8 @@ if (vite === undefined || openapi === undefined) {
   process.exit(0);
 }
 
+const description = JSON.parse(readFileSync(join(FOLDER, '../docs/openapi.json'), 'utf8'));
+for (const [name, text] of Object.entries(writeValues(description))) writeFileSync(join(FOLDER, 'src/api', name), text);
 run(openapi, '../docs/openapi.json', '--output', 'src/api/schema.d.ts', '--default-non-nullable=false');
 if (!process.argv.includes('--types')) {
   run(vite, 'build', '--logLevel', 'warn');

@@ -7,6 +7,7 @@ import {
   Link,
   lazyRouteComponent,
   Outlet,
+  type RouteComponent,
   redirect,
   useRouter,
 } from '@tanstack/react-router';
@@ -28,8 +29,8 @@ const lazyPage: typeof lazyRouteComponent = (load, name) => lazyRouteComponent((
 
 /** The search parameters of these names that are texts. Others are dropped. */
 function texts<const Name extends string>(search: Record<string, unknown>, names: readonly Name[]) {
-  const found = names.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name]]] : []));
-  return Object.fromEntries(found) as Partial<Record<Name, string>>;
+  const values = names.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name]]] : []));
+  return Object.fromEntries(values) as Partial<Record<Name, string>>;
 }
 
 /** Search parameters of the guardrails. */
@@ -82,139 +83,125 @@ const shellRoute = createRoute({
   component: Shell,
 });
 
-const shellPath = { getParentRoute: () => shellRoute } as const;
+/** A page behind the sign-in, with the reader of its search parameters. */
+const page = <const Path extends string, Search extends object>(
+  path: Path,
+  component: RouteComponent,
+  validateSearch: (search: Record<string, unknown>) => Search,
+) => createRoute({ getParentRoute: () => shellRoute, path, component, validateSearch });
+
+const noSearch = (): Record<never, never> => ({});
+const parseCreate = ({ create }: Record<string, unknown>): { create?: true | undefined } =>
+  create === true ? { create } : {};
+
 const pages = [
-  createRoute({
-    ...shellPath,
-    path: '/',
-    component: lazyPage(() => import('./start/start.tsx'), 'StartPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/overview',
-    validateSearch: parsePeriodSearch,
-    component: lazyPage(() => import('./usage/overview.tsx'), 'OverviewPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/playground',
-    validateSearch: parsePlaygroundSearch,
-    component: lazyPage(() => import('./playground/playground.tsx'), 'PlaygroundPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/keys',
-    validateSearch: ({
-      q,
-      create,
-    }: Record<string, unknown>): { q?: string | undefined; create?: true | undefined } => ({
-      ...(typeof q === 'string' && q !== '' && { q }),
-      ...(create === true && { create }),
+  page(
+    '/',
+    lazyPage(() => import('./start/start.tsx'), 'StartPage'),
+    noSearch,
+  ),
+  page(
+    '/overview',
+    lazyPage(() => import('./usage/overview.tsx'), 'OverviewPage'),
+    parsePeriodSearch,
+  ),
+  page(
+    '/playground',
+    lazyPage(() => import('./playground/playground.tsx'), 'PlaygroundPage'),
+    parsePlaygroundSearch,
+  ),
+  page(
+    '/keys',
+    lazyPage(() => import('./keys/keys.tsx'), 'KeysPage'),
+    (search) => ({
+      ...parseNameSearch(search),
+      ...parseCreate(search),
     }),
-    component: lazyPage(() => import('./keys/keys.tsx'), 'KeysPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/keys/$keyId',
-    component: lazyPage(() => import('./keys/key.tsx'), 'KeyPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/members',
-    component: lazyPage(() => import('./people/members.tsx'), 'MembersPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/knowledge-bases',
-    validateSearch: parseNameSearch,
-    component: lazyPage(() => import('./knowledge-bases/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/knowledge-bases/$kbId',
-    validateSearch: parseKnowledgeBaseSearch,
-    component: lazyPage(() => import('./knowledge-bases/knowledge-base.tsx'), 'KnowledgeBasePage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/knowledge-bases/$kbId/documents/$documentId',
-    validateSearch: (search: Record<string, unknown>): { chunk?: string } =>
-      typeof search['chunk'] === 'string' ? { chunk: search['chunk'] } : {},
-    component: lazyPage(() => import('./knowledge-bases/document.tsx'), 'DocumentPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/files',
-    validateSearch: parseFileSearch,
-    component: lazyPage(() => import('./files/files.tsx'), 'FilesPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/batches',
-    validateSearch: ({ create }: Record<string, unknown>): { create?: true | undefined } =>
-      create === true ? { create } : {},
-    component: lazyPage(() => import('./batches/batches.tsx'), 'BatchesPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/batches/$batchId',
-    validateSearch: ({ show }: Record<string, unknown>): { show?: 'results' | 'errors' } =>
-      show === 'results' || show === 'errors' ? { show } : {},
-    component: lazyPage(() => import('./batches/batch.tsx'), 'BatchPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/guardrails',
-    validateSearch: ({ tab, policy, create }: Record<string, unknown>): GuardrailSearch => ({
-      ...(tab === 'blocks' && { tab }),
-      ...(typeof policy === 'string' && { policy }),
-      ...(create === true && { create }),
+  ),
+  page(
+    '/keys/$keyId',
+    lazyPage(() => import('./keys/key.tsx'), 'KeyPage'),
+    noSearch,
+  ),
+  page(
+    '/members',
+    lazyPage(() => import('./people/members.tsx'), 'MembersPage'),
+    noSearch,
+  ),
+  page(
+    '/knowledge-bases',
+    lazyPage(() => import('./knowledge-bases/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
+    parseNameSearch,
+  ),
+  page(
+    '/knowledge-bases/$kbId',
+    lazyPage(() => import('./knowledge-bases/knowledge-base.tsx'), 'KnowledgeBasePage'),
+    parseKnowledgeBaseSearch,
+  ),
+  page(
+    '/knowledge-bases/$kbId/documents/$documentId',
+    lazyPage(() => import('./knowledge-bases/document.tsx'), 'DocumentPage'),
+    (search) => texts(search, ['chunk']),
+  ),
+  page(
+    '/files',
+    lazyPage(() => import('./files/files.tsx'), 'FilesPage'),
+    parseFileSearch,
+  ),
+  page(
+    '/batches',
+    lazyPage(() => import('./batches/batches.tsx'), 'BatchesPage'),
+    parseCreate,
+  ),
+  page(
+    '/batches/$batchId',
+    lazyPage(() => import('./batches/batch.tsx'), 'BatchPage'),
+    ({ show }): { show?: 'results' | 'errors' } => (show === 'results' || show === 'errors' ? { show } : {}),
+  ),
+  page(
+    '/guardrails',
+    lazyPage(() => import('./guardrails/guardrails.tsx'), 'GuardrailsPage'),
+    (search): GuardrailSearch => ({
+      ...(search['tab'] === 'blocks' && { tab: 'blocks' }),
+      ...texts(search, ['policy']),
+      ...parseCreate(search),
     }),
-    component: lazyPage(() => import('./guardrails/guardrails.tsx'), 'GuardrailsPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/models',
-    validateSearch: (search: Record<string, unknown>) => texts(search, ['q', 'tab']),
-    component: lazyPage(() => import('./models/models.tsx'), 'ModelsPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/usage',
-    validateSearch: parseUsageSearch,
-    component: lazyPage(() => import('./usage/usage.tsx'), 'UsagePage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/cache',
-    validateSearch: parsePeriodSearch,
-    component: lazyPage(() => import('./cache/cache.tsx'), 'CachePage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/organizations',
-    validateSearch: (search: Record<string, unknown>) => texts(search, ['q']),
-    component: lazyPage(() => import('./instance/organizations.tsx'), 'OrganizationsPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/audit',
-    validateSearch: (search: Record<string, unknown>) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
-    component: lazyPage(() => import('./instance/audit.tsx'), 'AuditPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/settings/instance',
-    validateSearch: (search: Record<string, unknown>): { q?: string } =>
-      typeof search['q'] === 'string' ? { q: search['q'] } : {},
-    component: lazyPage(() => import('./instance/configuration.tsx'), 'InstanceSettingsPage'),
-  }),
-  createRoute({
-    ...shellPath,
-    path: '/settings',
-    validateSearch: (search: Record<string, unknown>) => texts(search, ['error', 'request']),
-    component: lazyPage(() => import('./people/settings.tsx'), 'SettingsPage'),
-  }),
+  ),
+  page(
+    '/models',
+    lazyPage(() => import('./models/models.tsx'), 'ModelsPage'),
+    (search) => texts(search, ['q', 'tab']),
+  ),
+  page(
+    '/usage',
+    lazyPage(() => import('./usage/usage.tsx'), 'UsagePage'),
+    parseUsageSearch,
+  ),
+  page(
+    '/cache',
+    lazyPage(() => import('./cache/cache.tsx'), 'CachePage'),
+    parsePeriodSearch,
+  ),
+  page(
+    '/organizations',
+    lazyPage(() => import('./instance/organizations.tsx'), 'OrganizationsPage'),
+    parseNameSearch,
+  ),
+  page(
+    '/audit',
+    lazyPage(() => import('./instance/audit.tsx'), 'AuditPage'),
+    (search) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
+  ),
+  page(
+    '/settings/instance',
+    lazyPage(() => import('./instance/configuration.tsx'), 'InstanceSettingsPage'),
+    parseNameSearch,
+  ),
+  page(
+    '/settings',
+    lazyPage(() => import('./people/settings.tsx'), 'SettingsPage'),
+    (search) => texts(search, ['error', 'request']),
+  ),
 ] as const;
 
 const routeTree = rootRoute.addChildren([signInRoute, joinRoute, resetRoute, shellRoute.addChildren(pages)]);

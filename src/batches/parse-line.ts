@@ -3,11 +3,8 @@ import { ApiError } from '../errors.ts';
 import { JsonLimits } from '../http/json-limits.ts';
 import { isRecord } from '../lib/json.ts';
 import type { LineBody } from './endpoints.ts';
-import { type BatchEndpointPath, type BatchError, MAX_LINE_BYTES } from './schema.ts';
+import { type BatchEndpointPath, type BatchError, MAX_CUSTOM_ID_CHARACTERS, MAX_LINE_BYTES } from './schema.ts';
 import type { FileLine } from './split-lines.ts';
-
-/** Bounds the unique index on custom ids. */
-const MAX_CUSTOM_ID_CHARACTERS = 512;
 
 /** A well-formed line. */
 export interface ParsedLine {

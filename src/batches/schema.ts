@@ -16,6 +16,8 @@ export const COMPLETION_WINDOW_MS = 24 * 60 * 60 * 1000;
 export const MAX_BATCH_LINES = 50_000;
 /** Maximum bytes of one line: 16 MiB. */
 export const MAX_LINE_BYTES = 16_777_216;
+/** Maximum UTF-16 code units of a `custom_id`. Bounds the unique index on custom ids. */
+export const MAX_CUSTOM_ID_CHARACTERS = 512;
 /** Maximum number of validation errors that a batch reports. */
 export const MAX_BATCH_ERRORS = 1_000;
 
@@ -54,7 +56,15 @@ const nullableText = (description: string) => Type.Union([Type.String(), Type.Nu
 /** Request body of `POST /v1/batches`. */
 export const CreateBatch = Type.Object(
   {
-    input_file_id: Type.String({ description: 'A JSONL file of the purpose `batch`, with one request per line.' }),
+    input_file_id: Type.String({
+      description: 'A JSONL file of the purpose `batch`, with one request per line.',
+      // Clients check files before they upload them, as the console does.
+      'x-limits': {
+        max_lines: MAX_BATCH_LINES,
+        max_line_bytes: MAX_LINE_BYTES,
+        max_custom_id_characters: MAX_CUSTOM_ID_CHARACTERS,
+      },
+    }),
     endpoint: Type.Enum([...BATCH_ENDPOINTS], { description: 'The endpoint of every request in the file.' }),
     completion_window: Type.Enum(['24h'], { description: 'Time after which unfinished requests expire.' }),
     metadata: Type.Optional(

@@ -6,7 +6,7 @@ const NAME = /^ {2}'?([\w-]+)'?:/gm;
 
 /**
  * Finds texts of the console that no file shows, as `path hook.name`. A text is shown by `.name` of a variable that the hook fills. Where a
- * variable is indexed (`texts[status]`), the name must occur in a file that imports the texts.
+ * variable is indexed or passed on (`texts[status]`, `labels={texts}`), the name must occur in a file that imports the texts.
  */
 export function findUnusedMessages(sources: readonly Source[]): string[] {
   return sources
@@ -32,5 +32,8 @@ export function findUnusedMessages(sources: readonly Source[]): string[] {
 function isShown(code: string, hook: string, name: string): boolean {
   const variables = [...code.matchAll(new RegExp(`const (\\w+) = ${hook}\\(\\)`, 'g'))].map(([, variable]) => variable);
   if (variables.some((variable) => new RegExp(`\\b${variable}\\.${name}\\b`).test(code))) return true;
-  return variables.some((variable) => code.includes(`${variable}[`)) && new RegExp(`\\b${name}\\b`).test(code);
+  return (
+    variables.some((variable) => code.includes(`${variable}[`) || code.includes(`={${variable}}`)) &&
+    new RegExp(`\\b${name}\\b`).test(code)
+  );
 }

@@ -124,7 +124,7 @@ batch_concurrency: 3
       (element) => Number(element?.getAttribute('aria-valuenow')) > 20,
       await bar.elementHandle(),
     );
-    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('button', { name: /^Cancel: / }).click();
     await page.getByText('Cancelled', { exact: true }).waitFor();
     hub.acts.length = 0;
     hub.acts.push((request, response) => {

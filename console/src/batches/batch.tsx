@@ -1,24 +1,26 @@
-import { Alert, Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Table, Tabs, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Alert, Button, Group, Paper, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { Fact } from '../ui/fact.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
-import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { EmptyState, MutationError, QueryData } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint, PageLink } from '../ui/text.tsx';
 import { BatchProgress, REFRESH_MS, RUNNING } from './batches.tsx';
+import { LineTable } from './check-report.tsx';
 import { BatchCreateDialog } from './create-batch.tsx';
 import { useBatchMessages } from './messages.ts';
 import { collectFailedLines } from './read-results.ts';
 import { BatchResults } from './results.tsx';
 
-type Batch = paths['/v1/batches/{batch_id}']['get']['responses'][200]['content']['application/json'];
+type Batch = Schema<'Batch'>;
 
 /** A batch with its progress and results. */
 export function BatchPage() {
@@ -36,17 +38,17 @@ export function BatchPage() {
       title={`${batches.batch} …${batchId.slice(-8)}`}
       action={batch !== undefined && <BatchActions key={batch.id} batch={batch} />}
     >
-      <Anchor component={Link} to="/batches" w="fit-content">
+      <PageLink to="/batches" w="fit-content">
         ← {batches.back}
-      </Anchor>
-      {query.isPending && <LoadingState />}
-      {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {batch !== undefined && (
-        <>
-          <BatchFacts batch={batch} />
-          {batch.errors === null ? <ResultTabs batch={batch} /> : <ValidationErrors errors={batch.errors.data} />}
-        </>
-      )}
+      </PageLink>
+      <QueryData query={query}>
+        {(read) => (
+          <>
+            <BatchFacts batch={read} />
+            {read.errors === null ? <ResultTabs batch={read} /> : <ValidationErrors errors={read.errors.data} />}
+          </>
+        )}
+      </QueryData>
     </Page>
   );
 }
@@ -73,9 +75,9 @@ function BatchFacts({ batch }: { batch: Batch }) {
         <Fact label={common.created}>{format.time(batch.created_at)}</Fact>
         <Fact label={batches.duration}>{format.elapsed(batch.created_at, ended ?? Math.floor(Date.now() / 1000))}</Fact>
       </SimpleGrid>
-      <Text size="xs" c="dimmed" mt="md" style={{ overflowWrap: 'anywhere' }}>
+      <Hint mt="md" className="breakable">
         {batch.id}
-      </Text>
+      </Hint>
     </Paper>
   );
 }
@@ -83,11 +85,7 @@ function BatchFacts({ batch }: { batch: Batch }) {
 function BatchActions({ batch }: { batch: Batch }) {
   const batches = useBatchMessages();
   const mayWrite = useMayWrite();
-  const queryClient = useQueryClient();
-  const cancel = async () => {
-    await api.POST('/v1/batches/{batch_id}/cancel', { params: { path: { batch_id: batch.id } } });
-    await queryClient.invalidateQueries({ queryKey: ['batches'] });
-  };
+  const params = { path: { batch_id: batch.id } };
   return (
     <Group gap="xs">
       <Download fileId={batch.output_file_id} name={`${batch.id}-results.jsonl`} label={batches.downloadOutput} />
@@ -98,7 +96,8 @@ function BatchActions({ batch }: { batch: Batch }) {
           label={batches.cancelBatch}
           title={`${batches.batch} …${batch.id.slice(-8)}`}
           text={batches.cancelText}
-          action={cancel}
+          action={() => api.POST('/v1/batches/{batch_id}/cancel', { params })}
+          refreshes={['batches']}
         />
       )}
     </Group>
@@ -128,7 +127,7 @@ function RetryButton({ batch, errorFile }: { batch: Batch; errorFile: string }) 
       <Button onClick={() => collect.mutate()} loading={collect.isPending}>
         {batches.retryFailed}
       </Button>
-      {collect.isError && <ErrorState error={collect.error} />}
+      <MutationError mutation={collect} />
       {file !== null && (
         <BatchCreateDialog
           file={file}
@@ -173,26 +172,7 @@ function ValidationErrors({ errors }: { errors: NonNullable<Batch['errors']>['da
   return (
     <Stack>
       <Alert color="red" title={batches.validationErrors} />
-      <Table.ScrollContainer minWidth={400}>
-        <Table aria-label={batches.errors}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{batches.line}</Table.Th>
-              <Table.Th>{batches.reason}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {errors.map(({ line, code, message }) => (
-              <Table.Tr key={`${line} ${code}`}>
-                <Table.Td>{line ?? '–'}</Table.Td>
-                <Table.Td>
-                  {message} <Code>{code}</Code>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <LineTable items={errors.map(({ line, code, message }) => ({ line, reason: message, code }))} />
     </Stack>
   );
 }

@@ -1,21 +1,24 @@
-import { Anchor, Button, Group, Progress, Text } from '@mantine/core';
+import { Button, Group, Progress } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { api } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
+import { BATCH_LIMITS } from '../api/values.ts';
+import { type Column, numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
-import { type Column, ResourceTable } from '../ui/resource-table.tsx';
+import { ResourceTable } from '../ui/resource-table.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint, ItemName, PageLink } from '../ui/text.tsx';
 import { BatchCreateDialog } from './create-batch.tsx';
 import { useBatchMessages } from './messages.ts';
 
 /** A batch as the API lists it. */
-export type ListedBatch = paths['/v1/batches']['get']['responses'][200]['content']['application/json']['data'][number];
+export type ListedBatch = Schema<'ListedBatch'>;
 
 /** States in which a batch changes by itself. */
 export const RUNNING: ReadonlySet<ListedBatch['status']> = new Set([
@@ -37,23 +40,18 @@ export function BatchesPage() {
   const { create: isCreating = false } = useSearch({ from: '/shell/batches' });
   const setCreating = (create: boolean) => void navigate({ search: create ? { create } : {}, replace: true });
   const columns = useColumns();
+  const intro = fill(batches.intro, { count: useFormat().number(BATCH_LIMITS.max_lines) });
   const create = mayWrite ? <Button onClick={() => setCreating(true)}>{batches.create}</Button> : undefined;
   return (
-    <Page title={batches.title} intro={batches.intro} action={create}>
+    <Page title={batches.title} intro={intro} action={create}>
       <ResourceTable<ListedBatch>
         label={batches.title}
         queryKey={['batches', organization.id]}
         refreshMs={REFRESH_MS}
-        fetchPage={(after) => {
-          const query = { after, limit: 20, order: 'desc' as const };
-          return body(api.GET('/v1/batches', { params: { query } }));
-        }}
-        rowKey={(batch) => batch.id}
+        fetchPage={(page) => api.GET('/v1/batches', { params: { query: { ...page, order: 'desc' } } })}
         empty={
           <EmptyState text={batches.empty}>
-            <Text c="dimmed" size="sm" ta="center">
-              {batches.emptyHint}
-            </Text>
+            <Hint ta="center">{batches.emptyHint}</Hint>
             {create}
           </EmptyState>
         }
@@ -80,35 +78,23 @@ function useColumns(): Column<ListedBatch>[] {
   return [
     {
       heading: batches.batch,
-      cell: (batch) => (
-        <div>
-          <Anchor
-            component={Link}
-            to="/batches/$batchId"
-            params={{ batchId: batch.id } as never}
-            aria-label={`${batches.batch} ${format.time(batch.created_at)}`}
-            fw={500}
-          >
-            {format.time(batch.created_at)}
-          </Anchor>
-          <Text size="xs" c="dimmed">
-            …{batch.id.slice(-8)}
-          </Text>
-        </div>
-      ),
+      cell: ({ id, created_at: seconds }) => {
+        const time = format.time(seconds);
+        const link = (
+          <PageLink to="/batches/$batchId" params={{ batchId: id }} aria-label={`${batches.batch} ${time}`}>
+            {time}
+          </PageLink>
+        );
+        return <ItemName name={link} note={`…${id.slice(-8)}`} />;
+      },
     },
     { heading: batches.endpoint, cell: (batch) => batch.endpoint },
-    {
-      heading: common.status,
-      cell: ({ status }) => <StatusBadge status={status} />,
-    },
+    { heading: common.status, cell: ({ status }) => <StatusBadge status={status} /> },
     { heading: batches.progress, cell: (batch) => <BatchProgress batch={batch} /> },
-    { heading: batches.cost, cell: (batch) => format.money(batch.cost_micros), isNumber: true },
-    {
-      heading: batches.duration,
-      cell: (batch) => (batch.completed_at === null ? '–' : format.elapsed(batch.created_at, batch.completed_at)),
-      isNumber: true,
-    },
+    numberColumn(batches.cost, (batch) => format.money(batch.cost_micros)),
+    numberColumn(batches.duration, ({ created_at: start, completed_at: end }) =>
+      end === null ? '–' : format.elapsed(start, end),
+    ),
   ];
 }
 
@@ -125,14 +111,10 @@ export function BatchProgress({ batch }: { batch: Pick<ListedBatch, 'request_cou
         <Progress.Section value={percent(failed)} color="red" aria-label={batches.errors} />
       </Progress.Root>
       <Group gap={6} mt={4}>
-        <Text size="xs" c="dimmed">
+        <Hint size="xs">
           {format.number(completed + failed)} / {format.number(total)}
-        </Text>
-        {failed > 0 && (
-          <Text size="xs" c="dimmed">
-            · {fill(batches.failedCount, { count: format.number(failed) })}
-          </Text>
-        )}
+        </Hint>
+        {failed > 0 && <Hint size="xs">· {fill(batches.failedCount, { count: format.number(failed) })}</Hint>}
       </Group>
     </div>
   );

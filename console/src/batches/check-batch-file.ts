@@ -1,28 +1,19 @@
+import type { Schema } from '../api/types.ts';
+import { BATCH_ENDPOINTS, BATCH_LIMITS } from '../api/values.ts';
+import { parseJson } from '../ui/json.ts';
+
 /** Bytes that are parsed without a pause: a few milliseconds. */
 const SLICE_BYTES = 524_288;
-const MAX_LINES = 50_000;
-const MAX_LINE_CHARACTERS = 16_777_216;
-const MAX_CUSTOM_ID_CHARACTERS = 512;
 /** The check stops at this many defects. */
 const MAX_DEFECTS = 100;
 /** Of English text. Other languages need more tokens. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Endpoints that batches may call. */
-export const BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings'] as const;
-/** A route that the lines of a batch may call. */
-export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
+type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
+type ErrorCode = NonNullable<Schema<'Batch'>['errors']>['data'][number]['code'];
 
-/** Why a line would be rejected: the codes of the API. */
-export type DefectCode =
-  | 'invalid_json_line'
-  | 'missing_required_field'
-  | 'invalid_method'
-  | 'invalid_url'
-  | 'duplicate_custom_id'
-  | 'streaming_unsupported'
-  | 'too_many_requests_in_batch'
-  | 'line_too_large';
+/** Why a line would be rejected: the codes of the API that a line alone can have. */
+export type DefectCode = Exclude<ErrorCode, 'model_not_found' | 'empty_file'>;
 
 /** A defect of one line of a batch file. */
 export interface LineDefect {
@@ -85,7 +76,7 @@ class LineChecker {
   #characters = 0;
 
   get isFull(): boolean {
-    return this.#defects.length >= MAX_DEFECTS || this.#requests > MAX_LINES;
+    return this.#defects.length >= MAX_DEFECTS || this.#requests > BATCH_LIMITS.max_lines;
   }
 
   add(text: string): void {
@@ -108,13 +99,14 @@ class LineChecker {
   }
 
   #check(text: string): Omit<LineDefect, 'line'> | null {
-    if (this.#requests > MAX_LINES) return { code: 'too_many_requests_in_batch', param: null };
-    if (text.length > MAX_LINE_CHARACTERS) return { code: 'line_too_large', param: null };
-    const line = parseObject(text);
+    if (this.#requests > BATCH_LIMITS.max_lines) return { code: 'too_many_requests_in_batch', param: null };
+    if (text.length > BATCH_LIMITS.max_line_bytes) return { code: 'line_too_large', param: null };
+    const line = parseJson(text, 'object');
     if (line === null) return { code: 'invalid_json_line', param: null };
     const customId = line['custom_id'];
     if (typeof customId !== 'string' || customId === '') return { code: 'missing_required_field', param: 'custom_id' };
-    if (customId.length > MAX_CUSTOM_ID_CHARACTERS) return { code: 'invalid_json_line', param: 'custom_id' };
+    if (customId.length > BATCH_LIMITS.max_custom_id_characters)
+      return { code: 'invalid_json_line', param: 'custom_id' };
     if (this.#customIds.has(customId)) return { code: 'duplicate_custom_id', param: 'custom_id' };
     this.#customIds.add(customId);
     return this.#checkRequest(line);
@@ -124,7 +116,7 @@ class LineChecker {
     if (typeof line['method'] !== 'string') return { code: 'missing_required_field', param: 'method' };
     if (line['method'] !== 'POST') return { code: 'invalid_method', param: 'method' };
     if (typeof line['url'] !== 'string') return { code: 'missing_required_field', param: 'url' };
-    const endpoint = BATCH_ENDPOINTS.find((known) => known === line['url']);
+    const endpoint = BATCH_ENDPOINTS.find((each) => each === line['url']);
     if (endpoint === undefined || (this.#endpoint !== null && endpoint !== this.#endpoint)) {
       return { code: 'invalid_url', param: 'url' };
     }
@@ -145,15 +137,6 @@ function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
   return Object.values(value).reduce<number>((sum, item) => sum + countCharacters(item), 0);
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

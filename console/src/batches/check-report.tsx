@@ -1,8 +1,11 @@
-import { Alert, Badge, Code, Group, ScrollArea, SimpleGrid, Stack, Table } from '@mantine/core';
+import { Alert, Code, Group, ScrollArea, SimpleGrid, Stack } from '@mantine/core';
+import { BATCH_LIMITS } from '../api/values.ts';
+import { DataTable } from '../ui/data-table.tsx';
 import { Fact } from '../ui/fact.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
-import type { BatchCheck } from './check-batch-file.ts';
+import { Tag } from '../ui/text.tsx';
+import type { BatchCheck, LineDefect } from './check-batch-file.ts';
 import { useBatchMessages } from './messages.ts';
 
 /** Models that are named; files with more would not fit the dialog. */
@@ -19,6 +22,8 @@ interface BatchCheckReportProps {
 export function BatchCheckReport({ file, check, knownModels }: BatchCheckReportProps) {
   const batches = useBatchMessages();
   const format = useFormat();
+  const limits = { lines: format.number(BATCH_LIMITS.max_lines), size: format.bytes(BATCH_LIMITS.max_line_bytes) };
+  const describe = ({ code }: LineDefect) => fill(batches.defects[code], limits);
   return (
     <Stack aria-live="polite">
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -31,7 +36,13 @@ export function BatchCheckReport({ file, check, knownModels }: BatchCheckReportP
       </SimpleGrid>
       <ModelCounts check={check} knownModels={knownModels} />
       <CheckResult check={check} knownModels={knownModels} />
-      {check.defects.length > 0 && <DefectTable check={check} />}
+      {check.defects.length > 0 && (
+        <ScrollArea.Autosize mah={240} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': batches.errors }}>
+          <LineTable
+            items={check.defects.map((defect) => ({ ...defect, reason: describe(defect), code: defect.param }))}
+          />
+        </ScrollArea.Autosize>
+      )}
     </Stack>
   );
 }
@@ -64,10 +75,10 @@ function ModelCounts({ check, knownModels }: Pick<BatchCheckReportProps, 'check'
         {[...check.models].slice(0, MAX_SHOWN_MODELS).map(([model, count]) => {
           const isKnown = knownModels === null || knownModels.includes(model);
           return (
-            <Badge key={model} variant="light" color={isKnown ? 'gray' : 'red'} tt="none" maw="100%">
+            <Tag key={model} color={isKnown ? 'gray' : 'red'} miw={0} maw="100%">
               {model === '' ? '–' : model} · {format.number(count)}
               {!isKnown && ` · ${batches.unavailable}`}
-            </Badge>
+            </Tag>
           );
         })}
       </Group>
@@ -75,29 +86,31 @@ function ModelCounts({ check, knownModels }: Pick<BatchCheckReportProps, 'check'
   );
 }
 
-function DefectTable({ check }: { check: BatchCheck }) {
+interface LineTableProps {
+  /** `line`: null: the whole file. `code`: a field, or the code of the error. */
+  items: readonly { line: number | null; reason: string; code: string | null }[];
+}
+
+/** Lines of a batch file with what is wrong with them. */
+export function LineTable({ items }: LineTableProps) {
   const batches = useBatchMessages();
   const format = useFormat();
   return (
-    <ScrollArea.Autosize mah={240} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': batches.errors }}>
-      <Table aria-label={batches.errors}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{batches.line}</Table.Th>
-            <Table.Th>{batches.reason}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {check.defects.map(({ line, code, param }) => (
-            <Table.Tr key={line}>
-              <Table.Td>{format.number(line)}</Table.Td>
-              <Table.Td>
-                {batches.defects[code]} {param !== null && <Code>{param}</Code>}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </ScrollArea.Autosize>
+    <DataTable
+      label={batches.errors}
+      items={items}
+      rowKey={({ line, code }) => `${line} ${code}`}
+      columns={[
+        { heading: batches.line, cell: ({ line }) => (line === null ? '–' : format.number(line)) },
+        {
+          heading: batches.reason,
+          cell: ({ reason, code }) => (
+            <>
+              {reason} {code !== null && <Code>{code}</Code>}
+            </>
+          ),
+        },
+      ]}
+    />
   );
 }

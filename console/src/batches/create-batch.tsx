@@ -1,12 +1,13 @@
 import { Button, Code, Group, Modal, Progress, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useModels } from '../api/use-models.ts';
 import { uploadFile } from '../files/upload.ts';
 import { DropZone } from '../ui/drop-zone.tsx';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { ErrorState } from '../ui/states.tsx';
+import { ErrorState, MutationError } from '../ui/states.tsx';
 import { useSendOnce } from '../ui/validated-form.tsx';
 import { type BatchCheck, checkBatchFile } from './check-batch-file.ts';
 import { BatchCheckReport } from './check-report.tsx';
@@ -53,11 +54,7 @@ function CheckedFile({ file, onReset, onClose, onCreated }: CheckedFileProps) {
   const batches = useBatchMessages();
   const common = useCommonMessages();
   const { check, error, share } = useBatchCheck(file);
-  const models = useQuery({
-    queryKey: ['models'],
-    queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
-  });
-  const modelIds = models.data?.data.map(({ id }) => id) ?? null;
+  const modelIds = useModels().data?.data.map(({ id }) => id) ?? null;
   const { create, uploadShare } = useCreateBatch(file, check, onCreated);
   const send = useSendOnce(create);
   if (error !== null) return <ErrorState error={error} onRetry={onReset} />;
@@ -70,7 +67,7 @@ function CheckedFile({ file, onReset, onClose, onCreated }: CheckedFileProps) {
       {create.isPending && (
         <LabelledProgress label={fill(batches.uploading, { name: file.name })} share={uploadShare} />
       )}
-      {create.isError && <ErrorState error={create.error} />}
+      <MutationError mutation={create} />
       <Group justify="space-between">
         <Button variant="subtle" onClick={onReset} disabled={create.isPending}>
           {batches.otherFile}

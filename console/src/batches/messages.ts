@@ -4,8 +4,8 @@ import { defineMessages } from '../ui/language.tsx';
 export const useBatchMessages = defineMessages({
   title: ['Batches', 'Batches'],
   intro: [
-    'Up to 50,000 requests in one file, processed in the background at half the price.',
-    'Bis zu 50.000 Anfragen in einer Datei, im Hintergrund und zum halben Preis.',
+    'Up to {count} requests in one file, processed in the background at half the price.',
+    'Bis zu {count} Anfragen in einer Datei, im Hintergrund und zum halben Preis.',
   ],
   create: ['Create batch', 'Batch anlegen'],
   batch: ['Batch', 'Batch'],
@@ -61,8 +61,8 @@ export const useBatchMessages = defineMessages({
     ],
     duplicate_custom_id: ['Another line has this custom_id.', 'Eine andere Zeile hat dieselbe custom_id.'],
     streaming_unsupported: ['Batches cannot stream.', 'Batches können nicht streamen.'],
-    too_many_requests_in_batch: ['A batch has at most 50,000 requests.', 'Ein Batch hat höchstens 50.000 Anfragen.'],
-    line_too_large: ['A line has at most 16 MiB.', 'Eine Zeile hat höchstens 16 MiB.'],
+    too_many_requests_in_batch: ['A batch has at most {lines} requests.', 'Ein Batch hat höchstens {lines} Anfragen.'],
+    line_too_large: ['A line has at most {size}.', 'Eine Zeile hat höchstens {size}.'],
   },
   back: ['All batches', 'Alle Batches'],
   downloadOutput: ['Download results', 'Ergebnisse herunterladen'],

@@ -1,3 +1,4 @@
+import { parseJson } from '../ui/json.ts';
 import { type FileLines, readFileLines } from './file-lines.ts';
 
 /** Results of one page. */
@@ -31,19 +32,16 @@ export async function readResults({ results, input }: ResultFiles, after: string
   const [start = 0, inputStart = 0] = (after ?? '0:0').split(':').map(Number);
   const { lines, next } = await readFileLines(results, start, { limit: PAGE_LINES, signal });
   const data = lines.map(parseResult);
-  const customIds = new Set(data.map(({ customId }) => customId));
-  const batch = await findRequests(input, inputStart, customIds, signal).catch(() => ({
-    requests: new Map(),
-    next: 0,
-  }));
+  const ids = new Set(data.map(({ customId }) => customId));
+  const search = await findRequests(input, inputStart, ids, signal).catch(() => ({ requests: new Map(), next: 0 }));
   return {
-    data: data.map((result) => ({ ...result, request: batch.requests.get(result.customId)?.['body'] ?? null })),
+    data: data.map((result) => ({ ...result, request: search.requests.get(result.customId)?.['body'] ?? null })),
     has_more: next !== null,
-    last_id: next === null ? null : `${next}:${batch.next}`,
+    last_id: next === null ? null : `${next}:${search.next}`,
   };
 }
 
-interface FoundRequests {
+interface RequestSearch {
   requests: Map<string, Record<string, unknown>>;
   /** Byte offset of the range in which the last request was found. */
   next: number;
@@ -52,19 +50,19 @@ interface FoundRequests {
 async function findRequests(
   fileId: string,
   start: number,
-  wanted: ReadonlySet<string>,
+  ids: ReadonlySet<string>,
   signal: AbortSignal | undefined,
-): Promise<FoundRequests> {
+): Promise<RequestSearch> {
   const requests = new Map<string, Record<string, unknown>>();
   let at = start;
   for (let searched = 0; searched < SEARCHED_LINES; searched += SEARCH_STEP) {
     const page: FileLines = await readFileLines(fileId, at, { limit: SEARCH_STEP, signal });
     for (const line of page.lines) {
-      const request = parseObject(line);
+      const request = parseJson(line, 'object');
       const customId = request?.['custom_id'];
-      if (request !== null && typeof customId === 'string' && wanted.has(customId)) requests.set(customId, request);
+      if (request !== null && typeof customId === 'string' && ids.has(customId)) requests.set(customId, request);
     }
-    if (page.next === null || requests.size === wanted.size) break;
+    if (page.next === null || requests.size === ids.size) break;
     at = page.next;
   }
   return { requests, next: at };
@@ -76,7 +74,7 @@ export async function collectFailedLines(errorFile: string, input: string, name:
   await forEachLine(errorFile, (line) => void failed.add(parseResult(line).customId));
   const lines: string[] = [];
   await forEachLine(input, (line) => {
-    const customId = parseObject(line)?.['custom_id'];
+    const customId = parseJson(line, 'object')?.['custom_id'];
     if (typeof customId === 'string' && failed.has(customId)) lines.push(`${line}\n`);
   });
   return new File(lines, name, { type: 'application/jsonl' });
@@ -91,7 +89,7 @@ async function forEachLine(fileId: string, visit: (line: string) => void): Promi
 }
 
 function parseResult(line: string): BatchResult {
-  const result = parseObject(line) ?? {};
+  const result = parseJson(line, 'object') ?? {};
   const response = result['response'] as { status_code: number; request_id: string | null; body: unknown } | null;
   return {
     id: String(result['id'] ?? ''),
@@ -100,13 +98,4 @@ function parseResult(line: string): BatchResult {
     response: response && { status: response.status_code, requestId: response.request_id, body: response.body },
     error: (result['error'] as BatchResult['error']) ?? null,
   };
-}
-
-function parseObject(line: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }

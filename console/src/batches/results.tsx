@@ -1,9 +1,11 @@
-import { Badge, Button, Code, Modal, Stack, Text } from '@mantine/core';
+import { Button, Code, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
+import { type Column, numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { type Column, ResourceTable } from '../ui/resource-table.tsx';
+import { ResourceTable } from '../ui/resource-table.tsx';
+import { Hint, Tag } from '../ui/text.tsx';
 import { useBatchMessages } from './messages.ts';
 import { type BatchResult, type ResultFiles, readResults } from './read-results.ts';
 
@@ -22,8 +24,7 @@ export function BatchResults({ files }: { files: ResultFiles }) {
       <ResourceTable<BatchResult>
         label={batches.output}
         queryKey={['batch-results', files.results]}
-        fetchPage={(after) => readResults(files, after)}
-        rowKey={(result) => result.id}
+        fetchPage={async ({ after }) => ({ data: await readResults(files, after) })}
         empty={batches.noResults}
         columns={columns}
       />
@@ -66,25 +67,19 @@ function useColumns(onShow: (result: BatchResult) => void): Column<BatchResult>[
     {
       heading: common.status,
       cell: ({ response, error }) => (
-        <Badge variant="light" color={error === null ? 'teal' : 'red'} tt="none" miw="max-content">
-          {response?.status ?? batches.notRun}
-        </Badge>
+        <Tag color={error === null ? 'teal' : 'red'}>{response?.status ?? batches.notRun}</Tag>
       ),
     },
-    {
-      heading: batches.tokens,
-      isNumber: true,
-      cell: ({ response }) => {
-        const tokens = readPath(response?.body, 'usage', 'total_tokens');
-        return typeof tokens === 'number' ? format.number(tokens) : '–';
-      },
-    },
+    numberColumn(batches.tokens, ({ response }) => {
+      const tokens = readPath(response?.body, 'usage', 'total_tokens');
+      return typeof tokens === 'number' ? format.number(tokens) : '–';
+    }),
   ];
 }
 
 function Preview({ text }: { text: string }) {
   return (
-    <Text size="sm" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+    <Text size="sm" lineClamp={2} className="breakable">
       {text === '' ? '–' : text.slice(0, PREVIEW_CHARACTERS)}
     </Text>
   );
@@ -101,11 +96,7 @@ function JsonBlock({ label, value }: { label: string; value: unknown }) {
       <Code block tabIndex={0} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {text.slice(0, SHOWN_CHARACTERS)}
       </Code>
-      {text.length > SHOWN_CHARACTERS && (
-        <Text size="xs" c="dimmed">
-          {batches.truncated}
-        </Text>
-      )}
+      {text.length > SHOWN_CHARACTERS && <Hint>{batches.truncated}</Hint>}
     </div>
   );
 }

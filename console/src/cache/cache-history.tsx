@@ -1,7 +1,8 @@
-import { Group, Select, Stack } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import { useMemo } from 'react';
+import { FilterField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, LoadingState } from '../ui/states.tsx';
+import { UnfinishedQueries } from '../ui/states.tsx';
 import { TimeChart } from '../ui/time-chart.tsx';
 import { useUsageMessages } from '../usage/messages.ts';
 import { PeriodSelect } from '../usage/period-select.tsx';
@@ -19,21 +20,18 @@ export function CacheHistory({ period, model, onChange }: CacheHistoryProps) {
   const usage = useUsageMessages();
   const all = useSummary(period, { isInstance: true });
   const selected = useSummary(period, { isInstance: true, ...(model !== undefined && { model }) });
-  if (all.isPending || selected.isPending) return <LoadingState />;
-  if (all.isError) return <ErrorState error={all.error} onRetry={() => void all.refetch()} />;
-  if (selected.isError) return <ErrorState error={selected.error} onRetry={() => void selected.refetch()} />;
+  if (all.data === undefined || selected.data === undefined) return <UnfinishedQueries queries={[all, selected]} />;
   const prompted = all.data.models.filter((one) => hitRate(one) !== null).map((one) => one.model);
   return (
     <Stack gap="sm">
       <Group align="flex-end">
         <PeriodSelect value={period} onChange={(next) => onChange({ period: next })} />
-        <Select
-          aria-label={usage.model}
+        <FilterField
+          label={usage.model}
           placeholder={usage.allModels}
-          clearable
           data={[...new Set([...prompted, ...(model === undefined ? [] : [model])])]}
-          value={model ?? null}
-          onChange={(value) => onChange({ model: value ?? undefined })}
+          value={model}
+          onChange={(value) => onChange({ model: value })}
         />
       </Group>
       <HitRateChart summary={selected.data} />

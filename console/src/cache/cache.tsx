@@ -1,51 +1,36 @@
-import { Group, Title } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { api, body, pollEvery } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
+import type { Schema } from '../api/types.ts';
 import { useModelMessages } from '../models/messages.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
-import { Page } from '../ui/page.tsx';
+import { Page, Section, UnfinishedPage } from '../ui/page.tsx';
 import { Stat } from '../ui/stat.tsx';
-import { QueryError, UnfinishedQueries } from '../ui/states.tsx';
+import { QueryError } from '../ui/states.tsx';
 import { toPeriod } from '../usage/summary.ts';
 import { CacheHistory } from './cache-history.tsx';
 import { useCacheMessages } from './messages.ts';
 
-type ModelStatistics =
-  paths['/v1/admin/cache/stats']['get']['responses'][200]['content']['application/json']['models'][number];
+type ModelStatistics = Schema<'CacheStatistics'>['models'][number];
 
 const route = getRouteApi('/shell/cache');
-
-const number = (heading: string, cell: (model: ModelStatistics) => string): Column<ModelStatistics> => ({
-  heading,
-  cell,
-  isNumber: true,
-});
 
 /** Statistics of the prefix caches. */
 export function CachePage() {
   const cache = useCacheMessages();
   const format = useFormat();
-  const queryClient = useQueryClient();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const queryKey = ['cache'];
   const stats = useQuery({
-    queryKey,
+    queryKey: ['cache'],
     queryFn: () => body(api.GET('/v1/admin/cache/stats')),
     refetchInterval: pollEvery(5_000),
   });
-  if (stats.data === undefined) {
-    return (
-      <Page title={cache.title}>
-        <UnfinishedQueries queries={[stats]} />
-      </Page>
-    );
-  }
+  if (stats.data === undefined) return <UnfinishedPage title={cache.title} queries={[stats]} />;
   const { hit_rate, cached_tokens_total, memory_usage_mb, entries } = stats.data;
   const memory = (megabytes: number | null) => (megabytes === null ? '–' : format.bytes(megabytes * 1e6));
   return (
@@ -57,10 +42,8 @@ export function CachePage() {
           label={cache.reset}
           title={cache.reset}
           text={cache.intro}
-          action={async () => {
-            await api.POST('/v1/admin/cache/reset');
-            await queryClient.invalidateQueries({ queryKey });
-          }}
+          action={() => api.POST('/v1/admin/cache/reset')}
+          refreshes={['cache']}
         />
       }
     >
@@ -94,24 +77,21 @@ function ModelsTable({ items }: { items: readonly ModelStatistics[] }) {
     return `${format.number(figure)}${note}`;
   };
   return (
-    <>
-      <Title order={2} size="h4">
-        {models.title}
-      </Title>
-      <DataTable
+    <Section title={models.title}>
+      <DataTable<ModelStatistics>
         label={models.title}
         items={items}
         rowKey={({ model }) => model}
         columns={[
           { heading: models.backend, cell: ({ model }) => model },
-          number(cache.hitRate, (model) => format.percent(model.hit_rate)),
-          number(cache.hits, (model) => format.number(model.hit_count)),
-          number(cache.misses, (model) => format.number(model.miss_count)),
-          number(cache.cachedTokens, (model) => format.number(model.cached_tokens_total)),
-          number(cache.entries, (model) => engineFigure(model, model.entries)),
-          number(cache.evictions, (model) => engineFigure(model, model.evictions)),
+          numberColumn(cache.hitRate, (model) => format.percent(model.hit_rate)),
+          numberColumn(cache.hits, (model) => format.number(model.hit_count)),
+          numberColumn(cache.misses, (model) => format.number(model.miss_count)),
+          numberColumn(cache.cachedTokens, (model) => format.number(model.cached_tokens_total)),
+          numberColumn(cache.entries, (model) => engineFigure(model, model.entries)),
+          numberColumn(cache.evictions, (model) => engineFigure(model, model.evictions)),
         ]}
       />
-    </>
+    </Section>
   );
 }

@@ -1,20 +1,22 @@
-import { Anchor, Button, FileInput, Group, Progress, Select } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Anchor, FileInput, Group, Progress } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { api, body } from '../api/client.ts';
+import { FILE_PURPOSES } from '../api/address-values.ts';
+import { api } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
-import { FormDialog } from '../ui/form-dialog.tsx';
+import { numberColumn } from '../ui/data-table.tsx';
+import { ChoiceField, FilterField } from '../ui/fields.tsx';
+import { DialogButton, FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
-import { SearchField } from '../ui/search-field.tsx';
+import { AddressSearch } from '../ui/search-field.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { checkUpload } from './check-upload.ts';
 import { useFileMessages } from './messages.ts';
-import { FILE_PURPOSES } from './search-parameters.ts';
 import { type FilePurpose, type UploadedFile, uploadFile } from './upload.ts';
 import { uploadLimits } from './upload-limits.ts';
 import { useUploadTexts } from './upload-texts.ts';
@@ -28,55 +30,47 @@ export function FilesPage() {
   const format = useFormat();
   const mayWrite = useMayWrite();
   const { organization } = useSession();
-  const queryClient = useQueryClient();
   const { q, purpose } = route.useSearch();
-  const [isUploading, setUploading] = useState(false);
   const navigate = route.useNavigate();
-  const queryKey = ['files', organization.id, q, purpose];
-  const refresh = () => queryClient.invalidateQueries({ queryKey: ['files', organization.id] });
-  const show = (change: { q?: string; purpose?: FilePurpose }) =>
-    void navigate({ search: withoutEmpty({ q, purpose, ...change }), replace: true });
   return (
     <Page
       title={files.title}
       intro={files.intro}
-      action={mayWrite && <Button onClick={() => setUploading(true)}>{files.upload}</Button>}
+      action={
+        mayWrite && <DialogButton label={files.upload}>{(close) => <UploadDialog onClose={close} />}</DialogButton>
+      }
     >
       <Group>
-        <SearchField label={files.search} value={q ?? ''} onSearch={(text) => show({ q: text })} />
-        <Select
-          aria-label={files.purpose}
-          placeholder={files.purpose}
-          clearable
+        <AddressSearch label={files.search} />
+        <FilterField
+          label={files.purpose}
           data={FILE_PURPOSES}
-          value={purpose ?? null}
-          onChange={(value) => show({ purpose: value ?? undefined })}
+          value={purpose}
+          onChange={(value) => void navigate({ search: (before) => ({ ...before, purpose: value }), replace: true })}
         />
       </Group>
       <ResourceTable<UploadedFile>
         label={files.title}
-        queryKey={queryKey}
-        fetchPage={(after) =>
-          body(api.GET('/v1/files', { params: { query: { after, limit: 50, order: 'desc', search: q, purpose } } }))
+        queryKey={['files', organization.id, q, purpose]}
+        fetchPage={(page) =>
+          api.GET('/v1/files', { params: { query: { ...page, order: 'desc', search: q, purpose } } })
         }
-        rowKey={(file) => file.id}
         empty={q === undefined && purpose === undefined ? files.empty : common.noMatches}
         columns={[
           { heading: common.name, cell: (file) => file.filename },
           { heading: files.purpose, cell: (file) => file.purpose },
           { heading: common.status, cell: (file) => <StatusBadge status={file.status} /> },
-          { heading: common.size, cell: (file) => format.bytes(file.bytes), isNumber: true },
+          numberColumn(common.size, (file) => format.bytes(file.bytes)),
           { heading: common.created, cell: (file) => format.time(file.created_at) },
-          { heading: common.actions, cell: (file) => <FileActions file={file} onDeleted={refresh} /> },
         ]}
+        actions={(file) => <FileActions file={file} />}
       />
-      {isUploading && <UploadDialog onClose={() => setUploading(false)} onUploaded={refresh} />}
     </Page>
   );
 }
 
 /** Download and deletion of a file. */
-function FileActions({ file, onDeleted }: { file: UploadedFile; onDeleted(): Promise<void> }) {
+function FileActions({ file }: { file: UploadedFile }) {
   const files = useFileMessages();
   const common = useCommonMessages();
   const mayWrite = useMayWrite();
@@ -88,22 +82,17 @@ function FileActions({ file, onDeleted }: { file: UploadedFile; onDeleted(): Pro
       {mayWrite && (
         <ConfirmButton
           label={common.delete}
-          title={`${common.delete}: ${file.filename}`}
+          name={file.filename}
           text={files.deleteText}
-          action={async () => {
-            await api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: file.id } } });
-            await onDeleted();
-          }}
+          action={() => api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: file.id } } })}
+          refreshes={['files']}
         />
       )}
     </Group>
   );
 }
 
-const withoutEmpty = <T extends object>(search: T): Partial<T> =>
-  Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== '')) as Partial<T>;
-
-function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): Promise<void> }) {
+function UploadDialog({ onClose }: { onClose(): void }) {
   const files = useFileMessages();
   const common = useCommonMessages();
   const texts = useUploadTexts();
@@ -120,7 +109,6 @@ function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): 
     if (file === null) return;
     controller.current = new AbortController();
     await uploadFile(file, purpose, { onProgress: setShare, signal: controller.current.signal });
-    await onUploaded();
   };
   return (
     <FormDialog
@@ -129,6 +117,7 @@ function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): 
       isValid={file !== null && defect === null}
       onClose={onClose}
       submit={submit}
+      refreshes={['files']}
     >
       <FileInput
         label={files.file}
@@ -141,13 +130,12 @@ function UploadDialog({ onClose, onUploaded }: { onClose(): void; onUploaded(): 
         onChange={setFile}
         error={defect && texts.defect(defect)}
       />
-      <Select
+      <ChoiceField
         label={files.purpose}
         description={files.purposeHint}
-        allowDeselect={false}
-        data={FILE_PURPOSES}
+        values={FILE_PURPOSES}
         value={purpose}
-        onChange={(value) => value !== null && setPurpose(value)}
+        onChange={setPurpose}
       />
       {share !== null && <Progress aria-label={files.upload} value={share * 100} />}
     </FormDialog>

@@ -1,7 +1,5 @@
+import { FILE_PURPOSES } from '../api/address-values.ts';
 import { parseNameSearch } from '../ui/name-search.ts';
-
-/** Purposes of files, as the API names them. */
-export const FILE_PURPOSES = ['knowledge-base', 'batch', 'fine-tune'] as const;
 
 /** Reads the search parameters of the list of files. */
 export function parseFileSearch(search: Record<string, unknown>): {

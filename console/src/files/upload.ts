@@ -1,8 +1,9 @@
 import { ApiFailure, networkFailure } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
+import type { Schema } from '../api/types.ts';
+import { parseJson } from '../ui/json.ts';
 
 /** An uploaded file. */
-export type UploadedFile = paths['/v1/files']['post']['responses'][200]['content']['application/json'];
+export type UploadedFile = Schema<'File'>;
 /** What a file is for. */
 export type FilePurpose = UploadedFile['purpose'];
 
@@ -43,12 +44,4 @@ function failure(request: XMLHttpRequest, body: unknown): ApiFailure {
   const fallback = { message: `The service responded with ${request.status}.`, code: 'unknown', param: null };
   const error = (body as { error?: typeof fallback } | null)?.error ?? fallback;
   return new ApiFailure(request.status, error, request.getResponseHeader('x-request-id'));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,15 +1,18 @@
-import { Anchor, Code, Group, Select, Stack, Text } from '@mantine/core';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
+import { Code, Group, Stack, Text } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { api } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
+import type { Column } from '../ui/data-table.tsx';
+import { FilterField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
-import { type Column, ResourceTable } from '../ui/resource-table.tsx';
+import { ResourceTable } from '../ui/resource-table.tsx';
+import { Hint, ItemName, PageLink } from '../ui/text.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import { usePolicies } from './policies.tsx';
 
-type Block = paths['/v1/guardrail-blocks']['get']['responses'][200]['content']['application/json']['data'][number];
+type Block = Schema<'GuardrailBlock'>;
 
 const REFRESH_MS = 10_000;
 
@@ -23,29 +26,26 @@ export function GuardrailBlocks({ policyId }: { policyId: string | undefined }) 
   return (
     <Stack>
       <Group align="flex-end">
-        <Select
+        <FilterField
+          isLabelled
           label={guardrails.policy}
           placeholder={guardrails.allPolicies}
-          clearable
           searchable={policies.length > 10}
           data={policies.map(({ id, name }) => ({ value: id, label: name }))}
-          value={policyId ?? null}
-          onChange={(value) => void navigate({ search: { tab: 'blocks', policy: value ?? undefined } })}
+          value={policyId}
+          onChange={(policy) => void navigate({ search: { tab: 'blocks', policy } })}
           clearButtonProps={{ 'aria-label': guardrails.allPolicies }}
         />
-        <Text size="sm" c="dimmed">
-          {guardrails.blocksHint}
-        </Text>
+        <Hint>{guardrails.blocksHint}</Hint>
       </Group>
       <ResourceTable<Block>
         label={guardrails.blocks}
         queryKey={['guardrail-blocks', organization.id, policyId]}
         refreshMs={REFRESH_MS}
-        fetchPage={(after) => {
-          const query = { after, limit: 25, order: 'desc' as const, ...(policyId && { policy_id: policyId }) };
-          return body(api.GET('/v1/guardrail-blocks', { params: { query } }));
+        fetchPage={(page) => {
+          const query = { ...page, order: 'desc' as const, policy_id: policyId };
+          return api.GET('/v1/guardrail-blocks', { params: { query } });
         }}
-        rowKey={(block) => block.id}
         empty={guardrails.noBlocks}
         columns={columns}
       />
@@ -63,7 +63,7 @@ function useColumns(policyNames: ReadonlyMap<string, string>): Column<Block>[] {
     {
       heading: guardrails.policy,
       cell: (block) => (
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" className="breakable">
           {policyNames.get(block.policy_id) ?? `…${block.policy_id.slice(-6)}`}
         </Text>
       ),
@@ -71,30 +71,20 @@ function useColumns(policyNames: ReadonlyMap<string, string>): Column<Block>[] {
     {
       heading: guardrails.reasons,
       cell: (block) => (
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" className="breakable">
           {block.reasons.join(' · ')}
         </Text>
       ),
     },
     { heading: guardrails.direction, cell: (block) => guardrails[block.stage] },
-    {
-      heading: guardrails.model,
-      cell: (block) => (
-        <div>
-          <Text size="sm">{block.model}</Text>
-          <Text size="xs" c="dimmed">
-            {block.route}
-          </Text>
-        </div>
-      ),
-    },
+    { heading: guardrails.model, cell: ({ model, route }) => <ItemName name={model} note={route} /> },
     {
       heading: guardrails.caller,
       cell: ({ key_id }) =>
         key_id.startsWith('key_') && scopes.includes('keys') ? (
-          <Anchor component={Link} to="/keys/$keyId" params={{ keyId: key_id } as never} size="sm">
+          <PageLink to="/keys/$keyId" params={{ keyId: key_id }}>
             …{key_id.slice(-8)}
-          </Anchor>
+          </PageLink>
         ) : (
           <Code>…{key_id.slice(-8)}</Code>
         ),

@@ -1,19 +1,19 @@
-import { Badge, Button, Group, Mark, Paper, Progress, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Button, Group, Mark, Paper, Progress, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
-import { TextAreaField } from '../ui/fields.tsx';
+import type { Schema } from '../api/types.ts';
+import { MODERATION_CATEGORIES } from '../api/values.ts';
+import { Segments, TextAreaField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
-import { ErrorState } from '../ui/states.tsx';
+import { MutationError } from '../ui/states.tsx';
+import { Hint, Tag } from '../ui/text.tsx';
 import { ValidatedForm } from '../ui/validated-form.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import type { Policy } from './policy.ts';
-import { CATEGORIES } from './policy-form.tsx';
 
-type Result =
-  paths['/v1/guardrail-policies/{policy_id}/test']['post']['responses'][200]['content']['application/json']['results'][number];
-type Stage = 'input' | 'output';
+type Result = Schema<'PolicyTestResult'>;
+const STAGES = ['input', 'output'] as const;
 
 const ACTION_COLORS = { block: 'red', warn: 'orange', pass: 'teal' } as const;
 
@@ -21,7 +21,7 @@ const ACTION_COLORS = { block: 'red', warn: 'orange', pass: 'teal' } as const;
 export function DryRun({ policy }: { policy: Policy }) {
   const guardrails = useGuardrailMessages();
   const [input, setInput] = useState('');
-  const [stage, setStage] = useState<Stage>('input');
+  const [stage, setStage] = useState<(typeof STAGES)[number]>('input');
   const mutation = useMutation({
     mutationFn: () => {
       const params = { path: { policy_id: policy.id } };
@@ -32,13 +32,7 @@ export function DryRun({ policy }: { policy: Policy }) {
   return (
     <ValidatedForm mutation={mutation}>
       <Stack>
-        <SegmentedControl
-          aria-label={guardrails.applyTo}
-          w="fit-content"
-          data={(['input', 'output'] as const).map((value) => ({ value, label: guardrails[value] }))}
-          value={stage}
-          onChange={(value) => setStage(value as Stage)}
-        />
+        <Segments label={guardrails.applyTo} values={STAGES} labels={guardrails} value={stage} onChange={setStage} />
         <TextAreaField
           param="input"
           label={guardrails.testHint}
@@ -48,14 +42,14 @@ export function DryRun({ policy }: { policy: Policy }) {
           required
           data-autofocus
           value={input}
-          onChange={(event) => setInput(event.currentTarget.value)}
+          onChange={setInput}
         />
         <Group justify="flex-end">
           <Button type="submit" loading={mutation.isPending}>
             {guardrails.runTest}
           </Button>
         </Group>
-        {mutation.isError && <ErrorState error={mutation.error} />}
+        <MutationError mutation={mutation} />
         {result !== undefined && <TestResult policy={policy} result={result} />}
       </Stack>
     </ValidatedForm>
@@ -67,22 +61,16 @@ function TestResult({ policy, result }: { policy: Policy; result: Result }) {
   return (
     <Stack gap="sm" aria-live="polite">
       <Group gap="xs">
-        <Badge variant="light" color={ACTION_COLORS[result.action]} tt="none">
-          {guardrails.results[result.action]}
-        </Badge>
+        <Tag color={ACTION_COLORS[result.action]}>{guardrails.results[result.action]}</Tag>
         <Text size="sm">{result.reasons.join(' · ')}</Text>
       </Group>
       <Paper withBorder p="sm">
-        <Text style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-          {markMatches(result.normalized_text, result.topics)}
-        </Text>
+        <Text className="plain-text">{markMatches(result.normalized_text, result.topics)}</Text>
       </Paper>
       {result.category_scores === null ? (
-        <Text size="sm" c="dimmed">
-          {guardrails.noScores}
-        </Text>
+        <Hint>{guardrails.noScores}</Hint>
       ) : (
-        CATEGORIES.map((category) => (
+        MODERATION_CATEGORIES.map((category) => (
           <CategoryScore
             key={category}
             label={guardrails.categories[category]}

@@ -1,13 +1,17 @@
-import { Badge, Button, Group, Modal, Switch, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Group, Modal } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useRefresh } from '../api/refresh.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
-import { ConfirmButton } from '../ui/confirm.tsx';
+import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
+import { numberColumn } from '../ui/data-table.tsx';
+import { SwitchField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
-import { EmptyState, ErrorState } from '../ui/states.tsx';
+import { EmptyState, MutationError } from '../ui/states.tsx';
+import { ItemName, Tag } from '../ui/text.tsx';
 import { DryRun } from './dry-run.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import type { Policy } from './policy.ts';
@@ -25,45 +29,36 @@ export function GuardrailPolicies({ empty }: { empty: ReactNode }) {
   const [edited, setEdited] = useState<Policy | null>(null);
   const [tested, setTested] = useState<Policy | null>(null);
   const [applied] = usePolicies().filter(({ enabled }) => enabled);
+  const actions = (policy: Policy) => (
+    <Group gap={4}>
+      <RowButton label={guardrails.test} name={policy.name} onClick={() => setTested(policy)} />
+      <RowButton label={guardrails.editAction} name={policy.name} onClick={() => setEdited(policy)} />
+      <DeleteButton policy={policy} />
+    </Group>
+  );
   return (
     <>
       <ResourceTable<Policy>
         label={guardrails.policies}
         queryKey={['policies', organization.id, 'pages']}
-        fetchPage={(after) => {
-          const query = { after, limit: 50, order: 'desc' as const };
-          return body(api.GET('/v1/guardrail-policies', { params: { query } }));
-        }}
-        rowKey={(policy) => policy.id}
+        fetchPage={(page) => api.GET('/v1/guardrail-policies', { params: { query: { ...page, order: 'desc' } } })}
         empty={<EmptyState text={guardrails.empty}>{empty}</EmptyState>}
         columns={[
           {
             heading: common.name,
-            cell: (policy) => <PolicyName name={policy.name} isApplied={policy.id === applied?.id} />,
+            cell: ({ id, name }) => (
+              <ItemName name={name}>{id === applied?.id && <Tag color="teal">{guardrails.applies}</Tag>}</ItemName>
+            ),
           },
           { heading: guardrails.enabled, cell: (policy) => <EnabledSwitch policy={policy} /> },
           {
             heading: guardrails.whenFlagged,
             cell: (policy) => (policy.block_on_flag ? guardrails.actions.block : guardrails.actions.warn),
           },
-          { heading: guardrails.topics, cell: (policy) => policy.topic_deny_list.length, isNumber: true },
+          numberColumn(guardrails.topics, (policy) => policy.topic_deny_list.length),
           { heading: guardrails.applyTo, cell: (policy) => policy.apply_to.map((each) => guardrails[each]).join(', ') },
-          {
-            heading: common.actions,
-            cell: (policy) =>
-              mayWrite && (
-                <Group gap={4}>
-                  <Button size="compact-sm" variant="subtle" onClick={() => setTested(policy)}>
-                    {guardrails.test}
-                  </Button>
-                  <Button size="compact-sm" variant="subtle" onClick={() => setEdited(policy)}>
-                    {guardrails.editAction}
-                  </Button>
-                  <DeleteButton policy={policy} />
-                </Group>
-              ),
-          },
         ]}
+        actions={mayWrite ? actions : null}
       />
       {edited !== null && <PolicyDialog policy={edited} onClose={() => setEdited(null)} />}
       {tested !== null && (
@@ -72,22 +67,6 @@ export function GuardrailPolicies({ empty }: { empty: ReactNode }) {
         </Modal>
       )}
     </>
-  );
-}
-
-function PolicyName({ name, isApplied }: { name: string; isApplied: boolean }) {
-  const guardrails = useGuardrailMessages();
-  return (
-    <Group gap="xs">
-      <Text fw={500} style={{ overflowWrap: 'anywhere' }}>
-        {name}
-      </Text>
-      {isApplied && (
-        <Badge variant="light" color="teal" tt="none" miw="max-content">
-          {guardrails.applies}
-        </Badge>
-      )}
-    </Group>
   );
 }
 
@@ -105,23 +84,23 @@ export function usePolicies(): Policy[] {
 function EnabledSwitch({ policy }: { policy: Policy }) {
   const guardrails = useGuardrailMessages();
   const mayWrite = useMayWrite();
-  const queryClient = useQueryClient();
+  const refresh = useRefresh('policies');
   const change = useMutation({
     mutationFn: (enabled: boolean) => {
       const params = { path: { policy_id: policy.id } };
       return api.PUT('/v1/guardrail-policies/{policy_id}', { params, body: { enabled } });
     },
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['policies'] }),
+    onSettled: refresh,
   });
   return (
     <>
-      <Switch
+      <SwitchField
         aria-label={`${guardrails.enabled}: ${policy.name}`}
         checked={change.isPending ? change.variables : policy.enabled}
         disabled={!mayWrite}
-        onChange={(event) => change.mutate(event.currentTarget.checked)}
+        onChange={change.mutate}
       />
-      {change.isError && <ErrorState error={change.error} />}
+      <MutationError mutation={change} />
     </>
   );
 }
@@ -129,19 +108,16 @@ function EnabledSwitch({ policy }: { policy: Policy }) {
 function DeleteButton({ policy }: { policy: Policy }) {
   const guardrails = useGuardrailMessages();
   const common = useCommonMessages();
-  const queryClient = useQueryClient();
   const [applied, next] = usePolicies().filter(({ enabled }) => enabled);
   const isApplied = applied?.id === policy.id;
   const consequence = next === undefined ? guardrails.deleteLast : fill(guardrails.deleteApplied, { next: next.name });
   return (
     <ConfirmButton
       label={common.delete}
-      title={`${common.delete}: ${policy.name}`}
+      name={policy.name}
       text={isApplied ? consequence : guardrails.deleteUnused}
-      action={async () => {
-        await api.DELETE('/v1/guardrail-policies/{policy_id}', { params: { path: { policy_id: policy.id } } });
-        await queryClient.invalidateQueries({ queryKey: ['policies'] });
-      }}
+      action={() => api.DELETE('/v1/guardrail-policies/{policy_id}', { params: { path: { policy_id: policy.id } } })}
+      refreshes={['policies']}
     />
   );
 }

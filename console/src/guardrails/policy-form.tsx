@@ -1,26 +1,20 @@
-import { Select, SimpleGrid, Slider, Switch, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { SimpleGrid, Slider, Text } from '@mantine/core';
 import { useState } from 'react';
 import { api } from '../api/client.ts';
-import { TextField } from '../ui/fields.tsx';
+import { DIRECTIONS, MODERATION_CATEGORIES, POLICY_NAME } from '../api/values.ts';
+import { ChoiceField, NameField, SwitchField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { useCommonMessages } from '../ui/messages.ts';
+import { Hint } from '../ui/text.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import type { Policy } from './policy.ts';
 import { type TopicRow, TopicRows, toTopicRows, toTopics } from './topics.tsx';
 
-type Category = keyof Policy['thresholds'];
-type Direction = Policy['apply_to'][number];
+type Direction = (typeof DIRECTIONS)[number];
 
-/** The categories that moderation models score. */
-export const CATEGORIES: readonly Category[] = ['harassment', 'hate', 'self_harm', 'sexual', 'violence'];
-const DEFAULT_THRESHOLDS: Policy['thresholds'] = {
-  harassment: 0.5,
-  hate: 0.5,
-  self_harm: 0.5,
-  sexual: 0.5,
-  violence: 0.5,
-};
+const DEFAULT_THRESHOLD = 0.5;
+const DEFAULT_THRESHOLDS = Object.fromEntries(
+  MODERATION_CATEGORIES.map((category) => [category, DEFAULT_THRESHOLD]),
+) as Policy['thresholds'];
 
 interface PolicyFields {
   name: string;
@@ -45,7 +39,6 @@ const toFields = (policy: Policy | null): PolicyFields => ({
 /** Creates a policy, or changes one. Null: a new policy. */
 export function PolicyDialog({ policy, onClose }: { policy: Policy | null; onClose(): void }) {
   const guardrails = useGuardrailMessages();
-  const queryClient = useQueryClient();
   const [fields, setFields] = useState(() => toFields(policy));
   const set = (changes: Partial<PolicyFields>) => setFields({ ...fields, ...changes });
   const submit = async () => {
@@ -63,19 +56,18 @@ export function PolicyDialog({ policy, onClose }: { policy: Policy | null; onClo
       const params = { path: { policy_id: policy.id } };
       await api.PUT('/v1/guardrail-policies/{policy_id}', { params, body: request });
     }
-    await queryClient.invalidateQueries({ queryKey: ['policies'] });
   };
   const title = policy === null ? guardrails.create : guardrails.edit;
   return (
-    <FormDialog title={title} size="lg" onClose={onClose} submit={submit}>
+    <FormDialog title={title} size="lg" onClose={onClose} submit={submit} refreshes={['policies']}>
       <GeneralFields fields={fields} set={set} />
       <Thresholds value={fields.thresholds} onChange={(thresholds) => set({ thresholds })} />
       <TopicRows rows={fields.topics} onChange={(topics) => set({ topics })} />
-      <Switch
+      <SwitchField
         label={guardrails.lookalikes}
         description={guardrails.lookalikesHint}
         checked={fields.lookalikes}
-        onChange={(event) => set({ lookalikes: event.currentTarget.checked })}
+        onChange={(lookalikes) => set({ lookalikes })}
       />
     </FormDialog>
   );
@@ -83,36 +75,23 @@ export function PolicyDialog({ policy, onClose }: { policy: Policy | null; onClo
 
 function GeneralFields({ fields, set }: { fields: PolicyFields; set(changes: Partial<PolicyFields>): void }) {
   const guardrails = useGuardrailMessages();
-  const common = useCommonMessages();
   return (
     <>
-      <TextField
-        param="name"
-        label={common.name}
-        required
-        data-autofocus
-        maxLength={256}
-        value={fields.name}
-        onChange={(event) => set({ name: event.currentTarget.value })}
-      />
-      <Switch
-        label={guardrails.enabled}
-        checked={fields.enabled}
-        onChange={(event) => set({ enabled: event.currentTarget.checked })}
-      />
-      <Switch
+      <NameField {...POLICY_NAME} value={fields.name} onChange={(name) => set({ name })} />
+      <SwitchField label={guardrails.enabled} checked={fields.enabled} onChange={(enabled) => set({ enabled })} />
+      <SwitchField
         label={guardrails.block}
         description={guardrails.blockHint}
         checked={fields.block}
-        onChange={(event) => set({ block: event.currentTarget.checked })}
+        onChange={(block) => set({ block })}
       />
-      <Select
+      <ChoiceField
         label={guardrails.applyTo}
         description={guardrails.applyToHint}
-        allowDeselect={false}
-        data={(['both', 'input', 'output'] as const).map((value) => ({ value, label: guardrails[value] }))}
+        values={DIRECTIONS}
+        labels={guardrails}
         value={fields.direction}
-        onChange={(value) => value !== null && set({ direction: value as Direction })}
+        onChange={(direction) => set({ direction })}
       />
     </>
   );
@@ -130,18 +109,14 @@ function Thresholds({ value, onChange }: ThresholdsProps) {
       <Text fw={500} size="sm">
         {guardrails.thresholds}
       </Text>
-      <Text size="xs" c="dimmed" mb="xs">
-        {guardrails.thresholdsHint}
-      </Text>
+      <Hint mb="xs">{guardrails.thresholdsHint}</Hint>
       <SimpleGrid cols={{ base: 1, sm: 2 }} verticalSpacing="md">
-        {CATEGORIES.map((category) => (
+        {MODERATION_CATEGORIES.map((category) => (
           <div key={category}>
             <Text size="sm">
               {guardrails.categories[category]}: {value[category] >= 1 ? guardrails.off : value[category].toFixed(2)}
             </Text>
-            <Text size="xs" c="dimmed">
-              {guardrails.categoryHints[category]}
-            </Text>
+            <Hint size="xs">{guardrails.categoryHints[category]}</Hint>
             <Slider
               mt={4}
               thumbLabel={guardrails.categories[category]}

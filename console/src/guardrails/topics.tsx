@@ -1,6 +1,8 @@
-import { Button, CloseButton, Group, Select, Stack, Text } from '@mantine/core';
-import { TextField } from '../ui/fields.tsx';
+import { Button, CloseButton, Group, Stack, Text } from '@mantine/core';
+import { TOPIC, TOPIC_ACTIONS } from '../api/values.ts';
+import { ChoiceField, TextField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
+import { Hint } from '../ui/text.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import type { Policy } from './policy.ts';
 
@@ -10,9 +12,6 @@ type TopicRule = Policy['topic_deny_list'][number];
 export interface TopicRow extends TopicRule {
   row: number;
 }
-
-/** Of a topic in the API. */
-const MAX_TOPIC_CHARACTERS = 256;
 
 /** The rows of topics. */
 export const toTopicRows = (topics: readonly TopicRule[]): TopicRow[] =>
@@ -41,9 +40,7 @@ export function TopicRows({ rows, onChange }: { rows: readonly TopicRow[]; onCha
         <Text fw={500} size="sm">
           {guardrails.topics}
         </Text>
-        <Text size="xs" c="dimmed">
-          {guardrails.topicsHint}
-        </Text>
+        <Hint>{guardrails.topicsHint}</Hint>
       </div>
       {rows.map(({ row, topic, action }, index) => (
         <Group key={row} gap="xs" wrap="nowrap">
@@ -51,18 +48,18 @@ export function TopicRows({ rows, onChange }: { rows: readonly TopicRow[]; onCha
             param={topicParam(rows, index)}
             aria-label={fill(guardrails.topicNumber, { number: index + 1 })}
             style={{ flex: 1 }}
-            maxLength={MAX_TOPIC_CHARACTERS}
+            {...TOPIC}
             autoFocus={topic === ''}
             value={topic}
-            onChange={(event) => change(row, { topic: event.currentTarget.value })}
+            onChange={(text) => change(row, { topic: text })}
           />
-          <Select
+          <ChoiceField
             aria-label={fill(guardrails.topicAction, { number: index + 1 })}
             w={120}
-            allowDeselect={false}
-            data={(['block', 'warn'] as const).map((value) => ({ value, label: guardrails.actions[value] }))}
+            values={TOPIC_ACTIONS}
+            labels={guardrails.actions}
             value={action}
-            onChange={(value) => value !== null && change(row, { action: value as TopicRule['action'] })}
+            onChange={(value) => change(row, { action: value })}
           />
           <CloseButton
             aria-label={fill(guardrails.removeTopic, { number: index + 1 })}

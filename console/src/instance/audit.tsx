@@ -1,16 +1,18 @@
-import { Anchor, Button, Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
+import { api } from '../api/client.ts';
+import type { Schema } from '../api/types.ts';
+import { AUDIT_ACTIONS } from '../api/values.ts';
+import { FilterField, TextField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { SearchField } from '../ui/search-field.tsx';
-import { ACTIONS, type AuditFilter, toAuditQuery } from './audit-filter.ts';
+import { type AuditFilter, toAuditQuery } from './audit-filter.ts';
 import { useAuditMessages } from './messages.ts';
 
-type AuditEvent = paths['/v1/admin/audit']['get']['responses'][200]['content']['application/json']['data'][number];
+type AuditEvent = Schema<'AuditEvent'>;
 
 /** The audit log of the instance, newest first. */
 export function AuditPage() {
@@ -27,11 +29,10 @@ export function AuditPage() {
       <ResourceTable<AuditEvent>
         label={audit.title}
         queryKey={['audit', filter]}
-        fetchPage={(after) => {
-          const query = { after, limit: 50, order: 'desc' as const, ...toAuditQuery(filter) };
-          return body(api.GET('/v1/admin/audit', { params: { query } }));
+        fetchPage={(page) => {
+          const query = { ...page, order: 'desc' as const, ...toAuditQuery(filter) };
+          return api.GET('/v1/admin/audit', { params: { query } });
         }}
-        rowKey={(event) => event.id}
         empty={isFiltered ? audit.noMatch : audit.empty}
         columns={[
           {
@@ -72,15 +73,14 @@ function Filter({ filter, change, onClear }: FilterProps) {
   const toId = (text: string) => (isId(text) ? text : undefined);
   return (
     <Group align="flex-end" gap="sm">
-      <Select
-        aria-label={audit.action}
+      <FilterField
+        label={audit.action}
         w={{ base: '100%', xs: 200 }}
         placeholder={audit.allActions}
         searchable
-        clearable
-        data={ACTIONS}
-        value={filter.action ?? null}
-        onChange={(action) => change({ action: action ?? undefined })}
+        data={AUDIT_ACTIONS}
+        value={AUDIT_ACTIONS.find((action) => action === filter.action)}
+        onChange={(action) => change({ action })}
       />
       <SearchField
         label={audit.actorId}
@@ -95,12 +95,12 @@ function Filter({ filter, change, onClear }: FilterProps) {
         onSearch={(text) => change({ resource: toId(text) })}
       />
       {(['from', 'to'] as const).map((side) => (
-        <TextInput
+        <TextField
           key={side}
           type="date"
           label={audit[side]}
           value={filter[side] ?? ''}
-          onChange={(event) => change({ [side]: event.currentTarget.value || undefined })}
+          onChange={(day) => change({ [side]: day || undefined })}
         />
       ))}
       {onClear !== null && (
@@ -147,7 +147,7 @@ function Changes({ changes }: { changes: AuditEvent['changes'] }) {
   return (
     <Stack gap={2}>
       {changes.filter(isSet).map(({ field, from, to }) => (
-        <Text key={field} size="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text key={field} size="sm" className="breakable">
           {field}
           {from !== undefined && `: ${showValue(from)}`}
           {to !== undefined && `${from === undefined ? ': ' : ' → '}${showValue(to)}`}

@@ -1,18 +1,19 @@
-import { Alert, Badge, Code, Stack, Text, Title } from '@mantine/core';
+import { Alert, Code, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
+import type { Schema } from '../api/types.ts';
 import { useModelMessages } from '../models/messages.ts';
 import { DataTable } from '../ui/data-table.tsx';
 import { fill } from '../ui/language.tsx';
-import { Page } from '../ui/page.tsx';
-import { SearchField } from '../ui/search-field.tsx';
-import { ErrorState, LoadingState } from '../ui/states.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { AddressSearch } from '../ui/search-field.tsx';
+import { QueryData } from '../ui/states.tsx';
+import { Hint, ItemName, Tag } from '../ui/text.tsx';
 import { useConfigurationMessages } from './messages.ts';
 
-type Configuration = paths['/v1/admin/configuration']['get']['responses'][200]['content']['application/json'];
-type Setting = Configuration['settings'][number];
+type Configuration = Schema<'Configuration'>;
+type Setting = Schema<'ConfiguredSetting'>;
 
 const route = getRouteApi('/shell/settings/instance');
 /** Settings that bound requests, memory and time. */
@@ -31,48 +32,38 @@ const LIMITS: ReadonlySet<string> = new Set([
 export function InstanceSettingsPage() {
   const configuration = useConfigurationMessages();
   const { q = '' } = route.useSearch();
-  const navigate = route.useNavigate();
   const query = useQuery({ queryKey: ['configuration'], queryFn: () => body(api.GET('/v1/admin/configuration')) });
   return (
     <Page
       title={configuration.title}
       intro={configuration.intro}
-      action={
-        <SearchField
-          label={configuration.setting}
-          value={q}
-          onSearch={(text) => void navigate({ search: text === '' ? {} : { q: text }, replace: true })}
-        />
-      }
+      action={<AddressSearch label={configuration.setting} />}
     >
-      {query.isPending && <LoadingState />}
-      {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess && <Settings configuration={query.data} search={q} />}
+      <QueryData query={query}>{(data) => <Settings data={data} search={q} />}</QueryData>
     </Page>
   );
 }
 
-function Settings({ configuration: found, search }: { configuration: Configuration; search: string }) {
+function Settings({ data, search }: { data: Configuration; search: string }) {
   const configuration = useConfigurationMessages();
-  const term = search.toLowerCase();
-  const matches = found.settings.filter(({ variable, file_key, description }) =>
-    `${variable} ${file_key} ${description}`.toLowerCase().includes(term),
+  const matches = data.settings.filter(({ variable, file_key, description }) =>
+    `${variable} ${file_key} ${description}`.toLowerCase().includes(search.toLowerCase()),
   );
   const limits = matches.filter(({ variable }) => LIMITS.has(variable));
   const others = matches.filter(({ variable }) => !LIMITS.has(variable));
-  const file = found.file ?? '';
+  const file = data.file ?? '';
   return (
     <Stack gap="lg">
-      <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-        {found.file === null ? configuration.noFile : fill(configuration.file, { path: file })}
-      </Text>
-      {found.unknown_variables.length > 0 && (
-        <Alert color="yellow">{fill(configuration.unknown, { names: found.unknown_variables.join(', ') })}</Alert>
+      <Hint className="breakable">
+        {data.file === null ? configuration.noFile : fill(configuration.file, { path: file })}
+      </Hint>
+      {data.unknown_variables.length > 0 && (
+        <Alert color="yellow">{fill(configuration.unknown, { names: data.unknown_variables.join(', ') })}</Alert>
       )}
       {matches.length === 0 && <Text c="dimmed">{configuration.noneFound}</Text>}
       {limits.length > 0 && <SettingTable title={configuration.limits} settings={limits} file={file} />}
       {others.length > 0 && <SettingTable title={configuration.others} settings={others} file={file} />}
-      {found.models.length > 0 && <ModelTable models={found.models} />}
+      {data.models.length > 0 && <ModelTable models={data.models} />}
     </Stack>
   );
 }
@@ -86,10 +77,7 @@ interface SettingTableProps {
 function SettingTable({ title, settings, file }: SettingTableProps) {
   const configuration = useConfigurationMessages();
   return (
-    <Stack gap="xs">
-      <Title order={2} size="h4">
-        {title}
-      </Title>
+    <Section title={title}>
       <DataTable
         label={title}
         items={settings}
@@ -98,21 +86,14 @@ function SettingTable({ title, settings, file }: SettingTableProps) {
           {
             heading: configuration.setting,
             cell: ({ variable, file_key, description }) => (
-              <div>
-                <Text fw={500} style={{ overflowWrap: 'anywhere' }}>
-                  {file_key ?? variable}
-                </Text>
-                <Text size="xs" c="dimmed" maw={560}>
-                  {description.replaceAll('`', '')}
-                </Text>
-              </div>
+              <ItemName name={file_key ?? variable} note={description.replaceAll('`', '')} />
             ),
           },
           { heading: configuration.value, cell: (setting) => <SettingValue setting={setting} /> },
           { heading: configuration.origin, cell: (setting) => <Origin setting={setting} file={file} /> },
         ]}
       />
-    </Stack>
+    </Section>
   );
 }
 
@@ -123,18 +104,8 @@ function SettingValue({ setting: { value, default: standard, secret, origin } }:
   if (secret && value !== null) return <Text size="sm">{configuration.hidden}</Text>;
   return (
     <div>
-      {value === null ? (
-        <Text size="sm" c="dimmed">
-          {configuration.unset}
-        </Text>
-      ) : (
-        <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>{show(value)}</Code>
-      )}
-      {origin !== 'default' && (
-        <Text size="xs" c="dimmed">
-          {fill(configuration.defaultValue, { value: show(standard) })}
-        </Text>
-      )}
+      {value === null ? <Hint>{configuration.unset}</Hint> : <Code className="plain-text">{show(value)}</Code>}
+      {origin !== 'default' && <Hint size="xs">{fill(configuration.defaultValue, { value: show(standard) })}</Hint>}
     </div>
   );
 }
@@ -144,9 +115,9 @@ function Origin({ setting: { origin, line, variable }, file }: { setting: Settin
   const configuration = useConfigurationMessages();
   const name = file.split('/').at(-1) ?? file;
   return (
-    <Badge variant={origin === 'default' ? 'default' : 'light'} tt="none" miw="max-content">
+    <Tag variant={origin === 'default' ? 'default' : 'light'}>
       {fill(configuration.origins[origin], { file: name, line: line ?? '–', variable })}
-    </Badge>
+    </Tag>
   );
 }
 
@@ -154,10 +125,7 @@ function ModelTable({ models }: { models: Configuration['models'] }) {
   const configuration = useConfigurationMessages();
   const texts = useModelMessages();
   return (
-    <Stack gap="xs">
-      <Title order={2} size="h4">
-        {configuration.models}
-      </Title>
+    <Section title={configuration.models}>
       <DataTable
         label={configuration.models}
         items={models}
@@ -167,7 +135,7 @@ function ModelTable({ models }: { models: Configuration['models'] }) {
           {
             heading: configuration.binding,
             cell: ({ alias, engine, file, base_urls, upstream_model, has_api_key }) => (
-              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              <Text size="sm" className="breakable">
                 {[alias, engine, file, ...base_urls, upstream_model, has_api_key ? configuration.apiKey : null]
                   .filter((part) => part !== null)
                   .join(' · ')}
@@ -176,6 +144,6 @@ function ModelTable({ models }: { models: Configuration['models'] }) {
           },
         ]}
       />
-    </Stack>
+    </Section>
   );
 }

@@ -1,28 +1,27 @@
 import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
-import { ConfirmButton } from '../ui/confirm.tsx';
-import { NumberField, TextField } from '../ui/fields.tsx';
-import { FormDialog } from '../ui/form-dialog.tsx';
+import type { Schema } from '../api/types.ts';
+import { CREDIT_NOTE } from '../api/values.ts';
+import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
+import { numberColumn } from '../ui/data-table.tsx';
+import { NameField, NumberField, TextField } from '../ui/fields.tsx';
+import { DialogButton, FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
-import { SearchField } from '../ui/search-field.tsx';
-import { ErrorState, LoadingState } from '../ui/states.tsx';
+import { AddressSearch } from '../ui/search-field.tsx';
+import { QueryData } from '../ui/states.tsx';
 import { useOrganizationMessages } from './messages.ts';
 
-type Organization =
-  paths['/v1/admin/organizations']['get']['responses'][200]['content']['application/json']['data'][number];
-type Transaction =
-  paths['/v1/admin/credits/{organization_id}/transactions']['get']['responses'][200]['content']['application/json']['data'][number];
+type Organization = Schema<'Organization'>;
 
-const QUERY_KEY = ['organizations'];
-const creditsKey = (organizationId: string) => [...QUERY_KEY, organizationId, 'credits'];
+const REFRESHES = ['organizations'];
+const creditsKey = (organizationId: string) => [...REFRESHES, organizationId, 'credits'];
 const MICROS = 1_000_000;
 
 /** Organizations of the instance with their credits, for operators. */
@@ -30,44 +29,33 @@ export function OrganizationsPage() {
   const organizations = useOrganizationMessages();
   const common = useCommonMessages();
   const { q } = useSearch({ from: '/shell/organizations' });
-  const navigate = useNavigate({ from: '/organizations' });
   const format = useFormat();
-  const [isCreating, setCreating] = useState(false);
   return (
     <Page
       title={organizations.title}
       intro={organizations.intro}
-      action={<Button onClick={() => setCreating(true)}>{organizations.create}</Button>}
+      action={
+        <DialogButton label={organizations.create}>
+          {(close) => <NameDialog organization={null} onClose={close} />}
+        </DialogButton>
+      }
     >
-      <Group>
-        <SearchField
-          label={`${common.search}: ${organizations.title}`}
-          value={q ?? ''}
-          onSearch={(text) => void navigate({ search: { q: text === '' ? undefined : text }, replace: true })}
-        />
-      </Group>
+      <AddressSearch label={`${common.search}: ${organizations.title}`} />
       <ResourceTable<Organization>
         label={organizations.title}
-        queryKey={[...QUERY_KEY, q]}
-        fetchPage={(after) => {
-          const query = { after, limit: 50, ...(q && { search: q }) };
-          return body(api.GET('/v1/admin/organizations', { params: { query } }));
-        }}
-        rowKey={(organization) => organization.id}
+        queryKey={[...REFRESHES, q]}
+        fetchPage={(page) => api.GET('/v1/admin/organizations', { params: { query: { ...page, search: q } } })}
         empty={common.none}
         columns={[
           { heading: common.name, cell: ({ name }) => <Text fw={500}>{name}</Text> },
           { heading: 'ID', cell: ({ id }) => <Code>{id}</Code> },
-          {
-            heading: organizations.credits,
-            isNumber: true,
-            cell: ({ balance_micros: micros }) => (micros === null ? organizations.unlimited : format.money(micros)),
-          },
+          numberColumn(organizations.credits, ({ balance_micros: micros }) =>
+            micros === null ? organizations.unlimited : format.money(micros),
+          ),
           { heading: common.created, cell: (organization) => format.time(organization.created_at) },
-          { heading: common.actions, cell: (organization) => <Actions organization={organization} /> },
         ]}
+        actions={(organization) => <Actions organization={organization} />}
       />
-      {isCreating && <NameDialog organization={null} onClose={() => setCreating(false)} />}
     </Page>
   );
 }
@@ -75,32 +63,20 @@ export function OrganizationsPage() {
 function Actions({ organization }: { organization: Organization }) {
   const organizations = useOrganizationMessages();
   const common = useCommonMessages();
-  const queryClient = useQueryClient();
   const [dialog, setDialog] = useState<'credits' | 'rename' | null>(null);
   const close = () => setDialog(null);
+  const params = { path: { organization_id: organization.id } };
   return (
     <Group gap={4} wrap="nowrap">
       {(['credits', 'rename'] as const).map((each) => (
-        <Button
-          key={each}
-          size="compact-sm"
-          variant="subtle"
-          onClick={() => setDialog(each)}
-          aria-label={`${organizations[each]}: ${organization.name}`}
-        >
-          {organizations[each]}
-        </Button>
+        <RowButton key={each} label={organizations[each]} name={organization.name} onClick={() => setDialog(each)} />
       ))}
       <ConfirmButton
         label={common.delete}
-        title={organization.name}
+        name={organization.name}
         text={organizations.deleteText}
-        action={async () => {
-          await api.DELETE('/v1/admin/organizations/{organization_id}', {
-            params: { path: { organization_id: organization.id } },
-          });
-          await queryClient.invalidateQueries({ queryKey: QUERY_KEY });
-        }}
+        action={() => api.DELETE('/v1/admin/organizations/{organization_id}', { params })}
+        refreshes={REFRESHES}
       />
       {dialog === 'rename' && <NameDialog organization={organization} onClose={close} />}
       {dialog === 'credits' && <CreditsDialog organization={organization} onClose={close} />}
@@ -111,8 +87,6 @@ function Actions({ organization }: { organization: Organization }) {
 /** Creates an organization, or renames one. */
 function NameDialog({ organization, onClose }: { organization: Organization | null; onClose(): void }) {
   const organizations = useOrganizationMessages();
-  const common = useCommonMessages();
-  const queryClient = useQueryClient();
   const [name, setName] = useState(organization?.name ?? '');
   const submit = async () => {
     if (organization === null) await api.POST('/v1/admin/organizations', { body: { name } });
@@ -120,21 +94,11 @@ function NameDialog({ organization, onClose }: { organization: Organization | nu
       const params = { path: { organization_id: organization.id } };
       await api.PATCH('/v1/admin/organizations/{organization_id}', { params, body: { name } });
     }
-    await queryClient.invalidateQueries({ queryKey: QUERY_KEY });
   };
   const title = organization === null ? organizations.create : `${organizations.rename}: ${organization.name}`;
   return (
-    <FormDialog title={title} onClose={onClose} submit={submit}>
-      <TextField
-        param="name"
-        label={common.name}
-        description={organizations.nameHint}
-        data-autofocus
-        required
-        maxLength={64}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
+    <FormDialog title={title} onClose={onClose} submit={submit} refreshes={REFRESHES}>
+      <NameField description={organizations.nameHint} value={name} onChange={setName} />
     </FormDialog>
   );
 }
@@ -162,16 +126,16 @@ function CreditsDialog({ organization, onClose }: { organization: Organization; 
       size="xl"
     >
       <Stack>
-        {credits.isPending && <LoadingState />}
-        {credits.isError && <ErrorState error={credits.error} onRetry={() => void credits.refetch()} />}
-        {credits.isSuccess && (
-          <Group justify="space-between">
-            <Text size="xl" fw={650}>
-              {balance === null ? organizations.unlimited : format.money(balance)}
-            </Text>
-            <Button onClick={() => setChanging(true)}>{organizations.change}</Button>
-          </Group>
-        )}
+        <QueryData query={credits}>
+          {() => (
+            <Group justify="space-between">
+              <Text size="xl" fw={650}>
+                {balance === null ? organizations.unlimited : format.money(balance)}
+              </Text>
+              <Button onClick={() => setChanging(true)}>{organizations.change}</Button>
+            </Group>
+          )}
+        </QueryData>
         <TransactionsTable organizationId={organization.id} />
       </Stack>
       {isChanging && (
@@ -191,19 +155,18 @@ function TransactionsTable({ organizationId }: { organizationId: string }) {
   const common = useCommonMessages();
   const format = useFormat();
   return (
-    <ResourceTable<Transaction>
+    <ResourceTable<Schema<'CreditTransaction'>>
       label={organizations.ledger}
       queryKey={[...creditsKey(organizationId), 'ledger']}
-      fetchPage={(after) => {
-        const params = { path: { organization_id: organizationId }, query: { after, limit: 25 } };
-        return body(api.GET('/v1/admin/credits/{organization_id}/transactions', { params }));
+      fetchPage={(query) => {
+        const params = { path: { organization_id: organizationId }, query };
+        return api.GET('/v1/admin/credits/{organization_id}/transactions', { params });
       }}
-      rowKey={(transaction) => transaction.id}
       empty={organizations.noTransactions}
       columns={[
         { heading: common.created, cell: (transaction) => format.time(transaction.created_at) },
         { heading: organizations.kind, cell: ({ kind }) => organizations.kinds[kind] },
-        { heading: organizations.amount, isNumber: true, cell: ({ amount_micros: micros }) => format.money(micros) },
+        numberColumn(organizations.amount, ({ amount_micros: micros }) => format.money(micros)),
         { heading: organizations.note, cell: ({ note }) => note ?? '' },
       ]}
     />
@@ -219,7 +182,6 @@ interface ChangeCreditsProps {
 /** Adds or subtracts credit; an unlimited balance is set. */
 function ChangeCreditsDialog({ organization, isUnlimited, onClose }: ChangeCreditsProps) {
   const organizations = useOrganizationMessages();
-  const queryClient = useQueryClient();
   const [amount, setAmount] = useState<number | string>('');
   const [note, setNote] = useState('');
   // Repeated after a failure of the network, the form adds the credit once.
@@ -237,10 +199,10 @@ function ChangeCreditsDialog({ organization, isUnlimited, onClose }: ChangeCredi
         headers: { 'idempotency-key': idempotencyKey },
       });
     }
-    await queryClient.invalidateQueries({ queryKey: QUERY_KEY });
   };
+  const title = fill(organizations.changeOf, { name: organization.name });
   return (
-    <FormDialog title={fill(organizations.changeOf, { name: organization.name })} onClose={onClose} submit={submit}>
+    <FormDialog title={title} onClose={onClose} submit={submit} refreshes={REFRESHES}>
       <NumberField
         param={isUnlimited ? 'balance_micros' : 'amount_micros'}
         label={isUnlimited ? organizations.newBalance : organizations.amount}
@@ -252,13 +214,7 @@ function ChangeCreditsDialog({ organization, isUnlimited, onClose }: ChangeCredi
         value={amount}
         onChange={setAmount}
       />
-      <TextField
-        param="note"
-        label={organizations.note}
-        maxLength={200}
-        value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
-      />
+      <TextField param="note" label={organizations.note} {...CREDIT_NOTE} value={note} onChange={setNote} />
     </FormDialog>
   );
 }

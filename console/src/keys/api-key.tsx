@@ -1,9 +1,10 @@
-import { Badge, Group } from '@mantine/core';
-import type { paths } from '../api/schema.d.ts';
+import { Group } from '@mantine/core';
+import type { Schema } from '../api/types.ts';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Tag } from '../ui/text.tsx';
 
 /** An API key as the API lists it. */
-export type ApiKey = paths['/v1/admin/keys']['get']['responses'][200]['content']['application/json']['data'][number];
+export type ApiKey = Schema<'ApiKey'>;
 
 /** Whether a key works. */
 export function KeyStatus({ apiKey }: { apiKey: Pick<ApiKey, 'expires_at' | 'revoked_at'> }) {
@@ -16,9 +17,9 @@ export function ScopeBadges({ scopes }: { scopes: readonly string[] }) {
   return (
     <Group gap={4}>
       {scopes.map((scope) => (
-        <Badge key={scope} variant="default" tt="none">
+        <Tag key={scope} variant="default">
           {scope}
-        </Badge>
+        </Tag>
       ))}
     </Group>
   );

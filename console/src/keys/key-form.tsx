@@ -1,13 +1,14 @@
-import { Checkbox, Group, Select, SimpleGrid, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Checkbox, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { CheckboxGroupField, MultiSelectField, NumberField, TextField } from '../ui/fields.tsx';
+import { useModels } from '../api/use-models.ts';
+import { BUDGET_PERIODS, KEY_NAME, KEY_SCOPES } from '../api/values.ts';
+import { CheckboxGroupField, ChoiceField, MultiSelectField, NameField, NumberField, TextField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import type { ApiKey } from './api-key.tsx';
-import { type BudgetPeriod, type KeyFields, NEW_KEY, toFields, toProperties } from './key-properties.ts';
+import { type KeyFields, NEW_KEY, toFields, toProperties } from './key-properties.ts';
 import { useKeyMessages } from './messages.ts';
 
 /** Names of the limits in the API. */
@@ -16,7 +17,6 @@ const LIMIT_PARAMS = {
   tokens: 'tokens_per_minute',
   concurrent: 'concurrent',
 } as const;
-const KEY_SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys'] as const;
 
 interface CreateKeyDialogProps {
   onClose(): void;
@@ -35,31 +35,23 @@ export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
     const request = { ...properties, organization_id: organization.id };
     onCreated((await body(api.POST('/v1/admin/keys', { body: request }))).key);
   };
+  const dialog = { title: keys.createTitle, onClose, submit, refreshes: ['keys'] };
   return (
-    <FormDialog title={keys.createTitle} submitLabel={common.create} size="lg" onClose={onClose} submit={submit}>
+    <FormDialog {...dialog} submitLabel={common.create} size="lg">
       <KeyFormFields fields={fields} onChange={setFields} />
     </FormDialog>
   );
 }
 
-interface EditKeyDialogProps {
-  apiKey: ApiKey;
-  onClose(): void;
-  onSaved(): void;
-}
-
 /** Edits an API key. */
-export function EditKeyDialog({ apiKey, onClose, onSaved }: EditKeyDialogProps) {
+export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
   const keys = useKeyMessages();
   const [before] = useState(() => toFields(apiKey));
   const [fields, setFields] = useState(before);
-  const submit = async () => {
-    const params = { path: { key_id: apiKey.id } };
-    await api.PATCH('/v1/admin/keys/{key_id}', { params, body: toProperties(fields, before) });
-    onSaved();
-  };
+  const params = { path: { key_id: apiKey.id } };
+  const submit = () => api.PATCH('/v1/admin/keys/{key_id}', { params, body: toProperties(fields, before) });
   return (
-    <FormDialog title={keys.edit} size="lg" onClose={onClose} submit={submit}>
+    <FormDialog title={keys.edit} size="lg" onClose={onClose} submit={submit} refreshes={['keys']}>
       <KeyFormFields fields={fields} onChange={setFields} />
     </FormDialog>
   );
@@ -72,24 +64,12 @@ interface FieldsProps {
 
 function KeyFormFields({ fields, onChange }: FieldsProps) {
   const keys = useKeyMessages();
-  const common = useCommonMessages();
   const set = (changes: Partial<KeyFields>) => onChange({ ...fields, ...changes });
-  const models = useQuery({
-    queryKey: ['models'],
-    queryFn: () => body(api.GET('/v1/models', { params: { query: { limit: 100 } } })),
-  });
+  const models = useModels();
   const modelIds = new Set([...(models.data?.data.map(({ id }) => id) ?? []), ...fields.models]);
   return (
     <>
-      <TextField
-        param="name"
-        label={common.name}
-        required
-        data-autofocus
-        maxLength={100}
-        value={fields.name}
-        onChange={(event) => set({ name: event.currentTarget.value })}
-      />
+      <NameField {...KEY_NAME} value={fields.name} onChange={(name) => set({ name })} />
       <ScopeFields fields={fields} set={set} />
       <MultiSelectField
         param="models"
@@ -110,7 +90,7 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
           label={keys.expires}
           description={keys.expiresHint}
           value={fields.expires}
-          onChange={(event) => set({ expires: event.currentTarget.value })}
+          onChange={(expires) => set({ expires })}
         />
       </Group>
     </>
@@ -125,7 +105,7 @@ interface PartProps {
 function ScopeFields({ fields, set }: PartProps) {
   const keys = useKeyMessages();
   // The scope of operators is given by commands only, and kept by a key that has it.
-  const scopes = [...KEY_SCOPES, ...fields.scopes.filter((scope) => scope === 'admin')];
+  const scopes = KEY_SCOPES.filter((scope) => scope !== 'admin' || fields.scopes.includes(scope));
   return (
     <CheckboxGroupField
       param="scopes"
@@ -140,7 +120,7 @@ function ScopeFields({ fields, set }: PartProps) {
             value={scope}
             required={fields.scopes.length === 0}
             label={scope}
-            description={keys.scopeHints[scope as keyof typeof keys.scopeHints]}
+            description={keys.scopeHints[scope]}
           />
         ))}
       </Stack>
@@ -183,13 +163,13 @@ function BudgetFields({ fields, set }: PartProps) {
         value={fields.budget}
         onChange={(value) => set({ budget: value })}
       />
-      <Select
+      <ChoiceField
         label={keys.budgetPeriod}
-        allowDeselect={false}
         disabled={!hasBudget}
-        data={(['day', 'month', 'total'] as const).map((value) => ({ value, label: keys.periods[value] }))}
+        values={BUDGET_PERIODS}
+        labels={keys.periods}
         value={fields.budgetPeriod}
-        onChange={(value) => value !== null && set({ budgetPeriod: value as BudgetPeriod })}
+        onChange={(budgetPeriod) => set({ budgetPeriod })}
       />
       <NumberField
         param="budget.soft_limit_micros"

@@ -1,7 +1,10 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { CopyText } from '../ui/copy-text.tsx';
+import { toCurl } from '../ui/curl.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { useKeyMessages } from './messages.ts';
+
+const EXAMPLE = { model: 'general-8b', messages: [{ role: 'user', content: 'Hello' }] };
 
 /** Shows a new secret once, with a first request. Null: closed. */
 export function KeySecret({ secret, onClose }: { secret: string | null; onClose(): void }) {
@@ -14,7 +17,7 @@ export function KeySecret({ secret, onClose }: { secret: string | null; onClose(
           <Alert color="orange">{keys.createdText}</Alert>
           <CopyText value={secret} />
           <Text size="sm">{keys.example}</Text>
-          <CopyText value={exampleRequest(secret)} />
+          <CopyText value={toCurl('/v1/chat/completions', EXAMPLE, { key: secret })} />
           <Group justify="flex-end">
             <Button onClick={onClose}>{common.close}</Button>
           </Group>
@@ -23,11 +26,3 @@ export function KeySecret({ secret, onClose }: { secret: string | null; onClose(
     </Modal>
   );
 }
-
-const exampleRequest = (secret: string): string =>
-  [
-    `curl ${globalThis.location.origin}/v1/chat/completions \\`,
-    `  -H 'Authorization: Bearer ${secret}' \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '{"model": "general-8b", "messages": [{"role": "user", "content": "Hello"}]}'`,
-  ].join('\n');

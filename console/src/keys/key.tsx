@@ -1,16 +1,19 @@
-import { Anchor, Button, Code, Group, Paper, Select, SimpleGrid, Stack, Title } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Code, Group, Paper, SimpleGrid } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { Fact } from '../ui/fact.tsx';
+import { ChoiceField } from '../ui/fields.tsx';
+import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { Page } from '../ui/page.tsx';
-import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { EmptyState, LoadingState, QueryData } from '../ui/states.tsx';
+import { PageLink } from '../ui/text.tsx';
 import { useUsageMessages } from '../usage/messages.ts';
 import { startOfPeriod } from '../usage/usage-rows.ts';
 import { type ApiKey, KeyStatus, ScopeBadges } from './api-key.tsx';
@@ -22,7 +25,7 @@ const UsageChart = lazy(async () => ({ default: (await import('../usage/usage-ch
 
 const USAGE_DAYS = 30;
 /** Seconds for which the replaced secret may keep working. */
-const OVERLAPS = [0, 3_600, 86_400, 604_800] as const;
+const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
 
 /** A key with its rights, its usage, and what can be done with it. */
 export function KeyPage() {
@@ -36,54 +39,41 @@ export function KeyPage() {
   const key = query.data;
   return (
     <Page title={key?.name ?? keys.key} action={key?.revoked_at === null ? <KeyActions apiKey={key} /> : undefined}>
-      <Anchor component={Link} to="/keys" w="fit-content">
+      <PageLink to="/keys" w="fit-content">
         ← {keys.back}
-      </Anchor>
-      {query.isPending && <LoadingState />}
-      {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {key !== undefined && (
-        <>
-          <KeyFacts apiKey={key} />
-          <KeyUsage keyId={key.id} />
-        </>
-      )}
+      </PageLink>
+      <QueryData query={query}>{(apiKey) => <KeyFacts apiKey={apiKey} />}</QueryData>
+      {key !== undefined && <KeyUsage keyId={key.id} />}
     </Page>
   );
 }
 
 function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   const keys = useKeyMessages();
-  const queryClient = useQueryClient();
-  const [isEditing, setEditing] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
-  const [overlap, setOverlap] = useState<number>(3_600);
+  const [overlap, setOverlap] = useState<(typeof OVERLAPS)[number]>('3600');
   const params = { path: { key_id: apiKey.id } };
-  const refresh = () => queryClient.invalidateQueries({ queryKey: ['keys'] });
   const rotate = async () => {
-    const request = { params, body: { overlap_seconds: overlap } };
+    const request = { params, body: { overlap_seconds: Number(overlap) } };
     setSecret((await body(api.POST('/v1/admin/keys/{key_id}/rotate', request))).key);
-    await refresh();
   };
-  const revoke = async () => {
-    await api.POST('/v1/admin/keys/{key_id}/revoke', { params });
-    await refresh();
-  };
+  const revoke = () => api.POST('/v1/admin/keys/{key_id}/revoke', { params });
+  const confirmed = { title: apiKey.name, refreshes: ['keys'] };
   return (
     <Group gap="xs">
-      <Button variant="default" onClick={() => setEditing(true)}>
-        {keys.edit}
-      </Button>
-      <ConfirmButton label={keys.rotate} title={apiKey.name} text={keys.rotateText} color="blue" action={rotate}>
-        <Select
+      <DialogButton label={keys.edit} variant="default">
+        {(close) => <EditKeyDialog apiKey={apiKey} onClose={close} />}
+      </DialogButton>
+      <ConfirmButton {...confirmed} label={keys.rotate} text={keys.rotateText} color="blue" action={rotate}>
+        <ChoiceField
           label={keys.overlap}
-          allowDeselect={false}
-          data={OVERLAPS.map((seconds) => ({ value: String(seconds), label: keys.overlaps[seconds] }))}
-          value={String(overlap)}
-          onChange={(value) => value !== null && setOverlap(Number(value))}
+          values={OVERLAPS}
+          labels={keys.overlaps}
+          value={overlap}
+          onChange={setOverlap}
         />
       </ConfirmButton>
-      <ConfirmButton label={keys.revoke} title={apiKey.name} text={keys.revokeText} action={revoke} />
-      {isEditing && <EditKeyDialog apiKey={apiKey} onClose={() => setEditing(false)} onSaved={() => void refresh()} />}
+      <ConfirmButton {...confirmed} label={keys.revoke} text={keys.revokeText} action={revoke} />
       <KeySecret secret={secret} onClose={() => setSecret(null)} />
     </Group>
   );
@@ -142,18 +132,18 @@ function KeyUsage({ keyId }: { keyId: string }) {
     },
   });
   return (
-    <Stack gap="sm">
-      <Title order={2} size="h4">
-        {keys.usage} · {fill(usage.days, { days: USAGE_DAYS })}
-      </Title>
-      {query.isPending && <LoadingState />}
-      {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {query.data?.data.length === 0 && <EmptyState text={usage.empty} />}
-      {query.data !== undefined && query.data.data.length > 0 && (
-        <Suspense fallback={<LoadingState />}>
-          <UsageChart rows={query.data.data} days={USAGE_DAYS} />
-        </Suspense>
-      )}
-    </Stack>
+    <Section title={`${keys.usage} · ${fill(usage.days, { days: USAGE_DAYS })}`}>
+      <QueryData query={query}>
+        {({ data: rows }) =>
+          rows.length === 0 ? (
+            <EmptyState text={usage.empty} />
+          ) : (
+            <Suspense fallback={<LoadingState />}>
+              <UsageChart rows={rows} days={USAGE_DAYS} />
+            </Suspense>
+          )
+        }
+      </QueryData>
+    </Section>
   );
 }

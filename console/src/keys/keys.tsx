@@ -1,15 +1,16 @@
-import { Anchor, Button, Code, Group, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Button, Code } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
+import { api } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import type { Column } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
-import { type Column, ResourceTable } from '../ui/resource-table.tsx';
-import { SearchField } from '../ui/search-field.tsx';
+import { ResourceTable } from '../ui/resource-table.tsx';
+import { AddressSearch } from '../ui/search-field.tsx';
 import { EmptyState } from '../ui/states.tsx';
+import { ItemName, PageLink } from '../ui/text.tsx';
 import { type ApiKey, KeyStatus, ScopeBadges } from './api-key.tsx';
 import { CreateKeyDialog } from './key-form.tsx';
 import { KeySecret } from './key-secret.tsx';
@@ -22,7 +23,6 @@ export function KeysPage() {
   const { organization } = useSession();
   const { q, create: isCreating = false } = useSearch({ from: '/shell/keys' });
   const navigate = useNavigate({ from: '/keys' });
-  const queryClient = useQueryClient();
   const [secret, setSecret] = useState<string | null>(null);
   const columns = useColumns();
   const setCreating = (create: boolean) =>
@@ -30,33 +30,18 @@ export function KeysPage() {
   const create = <Button onClick={() => setCreating(true)}>{keys.create}</Button>;
   return (
     <Page title={keys.title} intro={keys.intro} action={create}>
-      <Group>
-        <SearchField
-          label={`${common.search}: ${keys.title}`}
-          value={q ?? ''}
-          onSearch={(text) => void navigate({ search: { q: text === '' ? undefined : text }, replace: true })}
-        />
-      </Group>
+      <AddressSearch label={`${common.search}: ${keys.title}`} />
       <ResourceTable<ApiKey>
         label={keys.title}
         queryKey={['keys', organization.id, q]}
-        fetchPage={(after) => {
-          const query = { after, limit: 25, order: 'desc' as const, organization_id: organization.id };
-          return body(api.GET('/v1/admin/keys', { params: { query: { ...query, ...(q && { search: q }) } } }));
+        fetchPage={(page) => {
+          const query = { ...page, order: 'desc' as const, organization_id: organization.id, search: q };
+          return api.GET('/v1/admin/keys', { params: { query } });
         }}
-        rowKey={(key) => key.id}
         empty={q ? <EmptyState text={keys.noMatch} /> : <EmptyState text={keys.empty}>{create}</EmptyState>}
         columns={columns}
       />
-      {isCreating && (
-        <CreateKeyDialog
-          onClose={() => setCreating(false)}
-          onCreated={(key) => {
-            setSecret(key);
-            void queryClient.invalidateQueries({ queryKey: ['keys', organization.id] });
-          }}
-        />
-      )}
+      {isCreating && <CreateKeyDialog onClose={() => setCreating(false)} onCreated={setSecret} />}
       <KeySecret secret={secret} onClose={() => setSecret(null)} />
     </Page>
   );
@@ -69,16 +54,14 @@ function useColumns(): Column<ApiKey>[] {
   return [
     {
       heading: common.name,
-      cell: (key) => (
-        <div>
-          <Anchor component={Link} to="/keys/$keyId" params={{ keyId: key.id } as never} fw={500}>
+      cell: (key) => {
+        const link = (
+          <PageLink to="/keys/$keyId" params={{ keyId: key.id }}>
             {key.name}
-          </Anchor>
-          <Text size="xs">
-            <Code>…{key.hint}</Code>
-          </Text>
-        </div>
-      ),
+          </PageLink>
+        );
+        return <ItemName name={link} note={<Code>…{key.hint}</Code>} />;
+      },
     },
     { heading: common.status, cell: (key) => <KeyStatus apiKey={key} /> },
     { heading: keys.scopes, cell: (key) => <ScopeBadges scopes={key.scopes} /> },

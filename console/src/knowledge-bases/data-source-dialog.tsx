@@ -1,24 +1,19 @@
-import { Button, List, Paper, Select, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, List, Paper, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiFailure, api, body } from '../api/client.ts';
-import { TextField } from '../ui/fields.tsx';
+import type { Schema } from '../api/types.ts';
+import { DATA_SOURCE_NAME } from '../api/values.ts';
+import { ChoiceField, NameField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { ErrorState, LoadingState } from '../ui/states.tsx';
+import { MutationError, QueryData } from '../ui/states.tsx';
 import { SchemaFields } from './data-source-fields.tsx';
 import { type Config, type FieldSchema, sourceSchemas, toConfig, toFormValues } from './data-source-schema.ts';
 import { useDataSourceMessages } from './messages.ts';
 
-/** Types of the API. */
-export type SourceType = 'file_upload' | 'web_crawl' | 's3' | 'gcs' | 'confluence' | 'notion' | 'google_drive';
-
-interface StoredSource {
-  id: string;
-  type: SourceType;
-  name: string;
-  config: Config;
-}
+type SourceType = Schema<'DataSource'>['type'];
+type StoredSource = Pick<Schema<'DataSource'>, 'id' | 'type' | 'name' | 'config'>;
 
 interface DialogProps {
   kbId: string;
@@ -30,20 +25,14 @@ interface DialogProps {
 /** Creates or edits a data source, with the fields that the API describes for its type. */
 export function DataSourceDialog(props: DialogProps) {
   const schemas = useQuery(sourceSchemas);
-  if (schemas.isPending) return <LoadingState />;
-  if (schemas.isError) return <ErrorState error={schemas.error} onRetry={() => void schemas.refetch()} />;
-  return <DataSourceForm {...props} schemas={schemas.data} />;
+  return <QueryData query={schemas}>{(data) => <DataSourceForm {...props} schemas={data} />}</QueryData>;
 }
 
-function DataSourceForm({
-  kbId,
-  source,
-  onClose,
-  schemas,
-}: DialogProps & { schemas: ReadonlyMap<string, FieldSchema> }) {
+type FormProps = DialogProps & { schemas: ReadonlyMap<string, FieldSchema> };
+
+function DataSourceForm({ kbId, source, onClose, schemas }: FormProps) {
   const sources = useDataSourceMessages();
   const common = useCommonMessages();
-  const store = useStoreSource(kbId, source);
   const [type, setType] = useState<SourceType>(source?.type ?? 'web_crawl');
   const schema = schemas.get(type) ?? {};
   const [name, setName] = useState(source?.name ?? '');
@@ -60,26 +49,20 @@ function DataSourceForm({
       title={source === null ? sources.add : sources.edit}
       submitLabel={source === null ? common.create : common.save}
       onClose={onClose}
-      submit={() => send(async () => store({ type, name, config: config() }))}
+      submit={() => send(() => storeSource(kbId, source, { type, name, config: config() }))}
+      refreshes={['data-sources', 'jobs', 'knowledge-base']}
       failure={failure}
       size="lg"
     >
-      <Select
+      <ChoiceField
         label={sources.type}
-        allowDeselect={false}
         disabled={source !== null}
-        data={[...schemas.keys()].map((value) => ({ value, label: sources.types[value as SourceType] ?? value }))}
+        values={[...schemas.keys()] as SourceType[]}
+        labels={sources.types}
         value={type}
-        onChange={(next) => next !== null && changeType(next as SourceType)}
+        onChange={changeType}
       />
-      <TextField
-        param="name"
-        label={common.name}
-        maxLength={256}
-        placeholder={type}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
+      <NameField required={false} {...DATA_SOURCE_NAME} placeholder={type} value={name} onChange={setName} />
       <SchemaFields
         key={`fields of ${type}`}
         schema={schema}
@@ -112,27 +95,20 @@ function useLastFailure() {
   return { failure, clearFailure, send };
 }
 
-/** Returns the function that creates the data source, or changes the stored one. */
-function useStoreSource(kbId: string, stored: StoredSource | null) {
-  const queryClient = useQueryClient();
-  return async ({ type, name, config }: Omit<StoredSource, 'id'>): Promise<void> => {
-    if (stored === null) {
-      const params = { path: { kb_id: kbId } };
-      const created = { type, config, ...(name !== '' && { name }) } as never;
-      await api.POST('/v1/knowledge-bases/{kb_id}/data-sources', { params, body: created });
-    } else {
-      const params = { path: { kb_id: kbId, ds_id: stored.id } };
-      await api.PATCH('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', { params, body: { name, config } });
-    }
-    const changed = ['data-sources', 'jobs', 'knowledge-base'];
-    await Promise.all(changed.map((key) => queryClient.invalidateQueries({ queryKey: [key, kbId] })));
-  };
+/** Creates the data source, or changes the stored one. */
+async function storeSource(kbId: string, stored: StoredSource | null, source: Omit<StoredSource, 'id'>): Promise<void> {
+  const { type, name, config } = source;
+  if (stored === null) {
+    const params = { path: { kb_id: kbId } };
+    const created = { type, config, ...(name !== '' && { name }) } as never;
+    await api.POST('/v1/knowledge-bases/{kb_id}/data-sources', { params, body: created });
+  } else {
+    const params = { path: { kb_id: kbId, ds_id: stored.id } };
+    await api.PATCH('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', { params, body: { name, config } });
+  }
 }
 
-interface TestResult {
-  items: { name: string; uri?: string | null }[];
-  has_more: boolean;
-}
+type TestResult = Schema<'DataSourceProbe'>;
 
 interface TestedSource extends Pick<StoredSource, 'type' | 'config'> {
   /** The stored data source, whose secrets are used where the config has none. */
@@ -159,7 +135,7 @@ function ConnectionTest({ test }: { test(): Promise<TestResult> }) {
       >
         {sources.test}
       </Button>
-      {mutation.isError && <ErrorState error={mutation.error} />}
+      <MutationError mutation={mutation} />
       {mutation.isSuccess && (
         <Paper withBorder p="sm">
           <Text size="sm" fw={600}>

@@ -61,34 +61,22 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, isStored
     required: isRequired && !(isStored && schema.writeOnly === true),
   };
   if (schema.properties !== undefined) {
+    const values = (value ?? {}) as Config;
     return (
       <Fieldset legend={common.label}>
-        <SchemaFields
-          schema={schema}
-          path={path}
-          values={(value ?? {}) as Config}
-          onChange={onChange}
-          isStored={isStored}
-        />
+        <SchemaFields schema={schema} path={path} values={values} onChange={onChange} isStored={isStored} />
       </Fieldset>
     );
   }
   const text = { value: typeof value === 'string' ? value : '', maxLength: schema.maxLength };
   if (schema.writeOnly) {
+    const placeholder = isStored ? sources.secretKept : undefined;
     return (
-      <PasswordField
-        {...common}
-        {...text}
-        autoComplete="new-password"
-        placeholder={isStored ? sources.secretKept : undefined}
-        onChange={(event) => onChange(event.currentTarget.value)}
-      />
+      <PasswordField {...common} {...text} autoComplete="new-password" placeholder={placeholder} onChange={onChange} />
     );
   }
   if (schema.type === 'boolean') {
-    return (
-      <CheckboxField {...common} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
-    );
+    return <CheckboxField {...common} checked={value === true} onChange={onChange} />;
   }
   if (schema.type === 'integer' || schema.type === 'number') {
     return <NumberSchemaField {...common} schema={schema} value={value} onChange={onChange} />;
@@ -100,7 +88,7 @@ function SchemaField({ name, schema, path, isRequired, value, onChange, isStored
   if (isFreeObject(schema)) {
     return <JsonField {...common} value={text.value} autosize minRows={2} placeholder="{ }" onChange={onChange} />;
   }
-  return <TextField {...common} {...text} onChange={(event) => onChange(event.currentTarget.value)} />;
+  return <TextField {...common} {...text} onChange={onChange} />;
 }
 
 interface ValueFieldProps {

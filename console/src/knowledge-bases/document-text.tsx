@@ -1,14 +1,13 @@
-import { Anchor, Badge, Group, Paper, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Group, Paper, Text } from '@mantine/core';
 import { useEffect, useMemo, useRef } from 'react';
-import type { paths } from '../api/schema.d.ts';
+import type { Schema } from '../api/types.ts';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { Hint, PageLink, Tag } from '../ui/text.tsx';
 import { joinChunks, type Segment } from './document-segments.ts';
 import { useKnowledgeBaseMessages } from './messages.ts';
 
-type Chunk =
-  paths['/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks']['get']['responses'][200]['content']['application/json']['data'][number];
+type Chunk = Schema<'Chunk'>;
 
 interface DocumentTextProps {
   kbId: string;
@@ -29,9 +28,7 @@ export function DocumentText({ kbId, chunks, selected }: DocumentTextProps) {
   const firstHighlighted = segments.findIndex((segment) => segment.chunks.includes(selectedIndex));
   return (
     <>
-      <Text size="sm" c="dimmed">
-        {kb.chunkHint}
-      </Text>
+      <Hint>{kb.chunkHint}</Hint>
       {chunks[selectedIndex] !== undefined && <ChunkDetails chunk={chunks[selectedIndex]} number={selectedIndex + 1} />}
       <Paper withBorder p="lg" className="document-text">
         {segments.map((segment, index) => {
@@ -70,17 +67,16 @@ function ChunkLink({ kbId, chunk, number }: { kbId: string; chunk: Chunk | undef
   // The chunk after the last loaded one overlaps with it, and is not loaded yet.
   if (chunk === undefined) return null;
   return (
-    <Anchor
-      component={Link}
+    <PageLink
       to="/knowledge-bases/$kbId/documents/$documentId"
-      params={{ kbId, documentId: chunk.document_id } as never}
-      search={{ chunk: chunk.id } as never}
+      params={{ kbId, documentId: chunk.document_id }}
+      search={{ chunk: chunk.id }}
       resetScroll={false}
       className="chunk-number"
       aria-label={fill(kb.chunk, { number })}
     >
       {number}
-    </Anchor>
+    </PageLink>
   );
 }
 
@@ -94,9 +90,7 @@ function ChunkDetails({ chunk, number }: { chunk: Chunk; number: number }) {
   ];
   return (
     <Group gap="xs">
-      <Badge variant="light" tt="none">
-        {fill(kb.chunk, { number })}
-      </Badge>
+      <Tag>{fill(kb.chunk, { number })}</Tag>
       <Text size="sm">{details.join(' · ')}</Text>
     </Group>
   );

@@ -1,57 +1,47 @@
-import { Anchor, Breadcrumbs, Button, Center, Group, Table, Text } from '@mantine/core';
+import { Anchor, Breadcrumbs, Group, Table, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
 import { useFileMessages } from '../files/messages.ts';
-import { useCommonMessages } from '../ui/messages.ts';
-import { Page } from '../ui/page.tsx';
-import { UnfinishedQueries } from '../ui/states.tsx';
+import { Page, UnfinishedPage } from '../ui/page.tsx';
+import { MoreButton, nextPage } from '../ui/resource-table.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint, PageLink } from '../ui/text.tsx';
 import { DocumentText } from './document-text.tsx';
 import { DocumentActions } from './documents.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
 
-const readDocument = (kbId: string, documentId: string) =>
-  body(
-    api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}', {
-      params: { path: { kb_id: kbId, document_id: documentId } },
-    }),
-  );
-
-type Document = Awaited<ReturnType<typeof readDocument>>;
+type Document = Schema<'Document'>;
 
 const route = getRouteApi('/shell/knowledge-bases/$kbId/documents/$documentId');
 
 /** A document: its text with the chunks, and its metadata. `?chunk=ID` highlights a chunk: citations link to it. */
 export function DocumentPage() {
   const kb = useKnowledgeBaseMessages();
-  const common = useCommonMessages();
   const { kbId, documentId } = route.useParams();
   const { chunk: highlighted } = route.useSearch();
   const document = useQuery({
     queryKey: ['document', kbId, documentId],
-    queryFn: () => readDocument(kbId, documentId),
+    queryFn: () => {
+      const params = { path: { kb_id: kbId, document_id: documentId } };
+      return body(api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params }));
+    },
   });
   const { query: chunksQuery, chunks } = useChunks(kbId, documentId, highlighted);
   if (document.data === undefined || chunksQuery.data === undefined) {
-    return (
-      <Page title={kb.documents}>
-        <UnfinishedQueries queries={[document, chunksQuery]} />
-      </Page>
-    );
+    return <UnfinishedPage title={kb.documents} queries={[document, chunksQuery]} />;
   }
   const { name, status, source_uri: uri, error } = document.data;
   return (
     <Page title={name} action={<DocumentPageActions kbId={kbId} document={document.data} />}>
       <Breadcrumbs>
-        <Anchor component={Link} to="/knowledge-bases">
-          {kb.title}
-        </Anchor>
-        <Anchor component={Link} to="/knowledge-bases/$kbId" params={{ kbId } as never}>
+        <PageLink to="/knowledge-bases">{kb.title}</PageLink>
+        <PageLink to="/knowledge-bases/$kbId" params={{ kbId }}>
           {kb.documents}
-        </Anchor>
+        </PageLink>
       </Breadcrumbs>
       <Group>
         <StatusBadge status={status} />
@@ -60,17 +50,7 @@ export function DocumentPage() {
       {error !== null && <Text c="red">{error.message}</Text>}
       <Metadata metadata={document.data.metadata} />
       {chunks.length > 0 && <DocumentText kbId={kbId} chunks={chunks} selected={highlighted} />}
-      {chunksQuery.hasNextPage && (
-        <Center>
-          <Button
-            variant="default"
-            loading={chunksQuery.isFetchingNextPage}
-            onClick={() => void chunksQuery.fetchNextPage()}
-          >
-            {common.more}
-          </Button>
-        </Center>
-      )}
+      <MoreButton query={chunksQuery} />
     </Page>
   );
 }
@@ -79,14 +59,12 @@ export function DocumentPage() {
 function useChunks(kbId: string, documentId: string, highlighted: string | undefined) {
   const query = useInfiniteQuery({
     queryKey: ['chunks', documentId],
-    queryFn: ({ pageParam }) =>
-      body(
-        api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', {
-          params: { path: { kb_id: kbId, document_id: documentId }, query: { after: pageParam, limit: 100 } },
-        }),
-      ),
+    queryFn: ({ pageParam: after }) => {
+      const params = { path: { kb_id: kbId, document_id: documentId }, query: { after, limit: 100 } };
+      return body(api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', { params }));
+    },
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.has_more ? (page.last_id ?? undefined) : undefined),
+    getNextPageParam: nextPage,
   });
   const chunks = query.data?.pages.flatMap((page) => page.data) ?? [];
   const isHighlightLoaded = highlighted === undefined || chunks.some(({ id }) => id === highlighted);
@@ -107,15 +85,9 @@ function DocumentPageActions({ kbId, document }: { kbId: string; document: Docum
   return (
     <Group>
       {document.source_type === 'file_upload' && fileId !== undefined && (
-        <Button
-          component="a"
-          href={`/v1/files/${fileId}/content`}
-          download={document.name}
-          variant="subtle"
-          size="compact-sm"
-        >
+        <Anchor href={`/v1/files/${fileId}/content`} download={document.name} size="sm">
           {files.download}
-        </Button>
+        </Anchor>
       )}
       {mayWrite && (
         <DocumentActions
@@ -138,9 +110,7 @@ function Metadata({ metadata }: { metadata: Document['metadata'] }) {
         {fields.map(([name, value]) => (
           <Table.Tr key={name}>
             <Table.Th scope="row">{name}</Table.Th>
-            <Table.Td style={{ overflowWrap: 'anywhere' }}>
-              {typeof value === 'string' ? value : JSON.stringify(value)}
-            </Table.Td>
+            <Table.Td className="breakable">{typeof value === 'string' ? value : JSON.stringify(value)}</Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>
@@ -156,8 +126,6 @@ function SourceLink({ uri }: { uri: string }) {
       {uri}
     </Anchor>
   ) : (
-    <Text size="sm" c="dimmed">
-      {uri}
-    </Text>
+    <Hint>{uri}</Hint>
   );
 }

@@ -1,32 +1,25 @@
-import { Anchor, Group, Select, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { api, body } from '../api/client.ts';
+import { Group, Stack, Text } from '@mantine/core';
+import { DOCUMENT_STATUSES } from '../api/address-values.ts';
+import { api } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
+import { numberColumn } from '../ui/data-table.tsx';
+import { FilterField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { type ItemOf, ResourceTable } from '../ui/resource-table.tsx';
+import { ResourceTable } from '../ui/resource-table.tsx';
 import { SearchField } from '../ui/search-field.tsx';
-import { EmptyState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint, PageLink } from '../ui/text.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
-import { DOCUMENT_STATUSES, type DocumentStatus, type KnowledgeBaseSearch } from './search-parameters.ts';
+import type { KnowledgeBaseSearch } from './search-parameters.ts';
 import { useDataSources } from './use-data-sources.ts';
 
 type Filter = Pick<KnowledgeBaseSearch, 'status' | 'source' | 'q'>;
 
-const readDocuments = (kbId: string, { status, source, q }: Filter, after: string | undefined) =>
-  body(
-    api.GET('/v1/knowledge-bases/{kb_id}/documents', {
-      params: {
-        path: { kb_id: kbId },
-        query: { after, limit: 50, order: 'desc', status, data_source_id: source, search: q },
-      },
-    }),
-  );
-type Document = ItemOf<typeof readDocuments>;
+type Document = Schema<'Document'>;
 
 interface DocumentsProps {
   kbId: string;
@@ -40,6 +33,7 @@ export function Documents({ kbId, filter, onFilter }: DocumentsProps) {
   const common = useCommonMessages();
   const format = useFormat();
   const mayWrite = useMayWrite();
+  const { status, source, q } = filter;
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
     <Stack>
@@ -47,24 +41,19 @@ export function Documents({ kbId, filter, onFilter }: DocumentsProps) {
       <ResourceTable<Document>
         label={kb.documents}
         queryKey={['documents', kbId, filter]}
-        fetchPage={(after) => readDocuments(kbId, filter, after)}
-        rowKey={(document) => document.id}
-        empty={<EmptyState text={isFiltered ? common.noMatches : kb.noDocuments} />}
+        fetchPage={(page) => {
+          const query = { ...page, order: 'desc' as const, status, data_source_id: source, search: q };
+          return api.GET('/v1/knowledge-bases/{kb_id}/documents', { params: { path: { kb_id: kbId }, query } });
+        }}
+        empty={isFiltered ? common.noMatches : kb.noDocuments}
         columns={[
           { heading: common.name, cell: (document) => <DocumentName kbId={kbId} document={document} /> },
           { heading: common.status, cell: (document) => <StatusBadge status={document.status} /> },
-          { heading: kb.chunks, cell: (document) => format.number(document.chunk_count), isNumber: true },
-          { heading: common.size, cell: (document) => format.bytes(document.bytes), isNumber: true },
+          numberColumn(kb.chunks, (document) => format.number(document.chunk_count)),
+          numberColumn(common.size, (document) => format.bytes(document.bytes)),
           { heading: kb.updated, cell: (document) => format.time(document.updated_at) },
-          ...(mayWrite
-            ? [
-                {
-                  heading: common.actions,
-                  cell: (document: Document) => <DocumentActions kbId={kbId} document={document} />,
-                },
-              ]
-            : []),
         ]}
+        actions={mayWrite ? (document) => <DocumentActions kbId={kbId} document={document} /> : null}
       />
     </Stack>
   );
@@ -79,24 +68,20 @@ function DocumentFilters({ kbId, filter, onFilter }: DocumentsProps) {
   return (
     <Group gap="sm">
       <SearchField label={kb.searchDocuments} value={filter.q ?? ''} onSearch={(q) => change({ q: q || undefined })} />
-      <Select
-        aria-label={common.status}
-        placeholder={common.status}
-        clearable
+      <FilterField
+        label={common.status}
         w={160}
-        data={[...DOCUMENT_STATUSES]}
-        value={filter.status ?? null}
-        onChange={(status) => change({ status: (status ?? undefined) as DocumentStatus | undefined })}
+        data={DOCUMENT_STATUSES}
+        value={filter.status}
+        onChange={(status) => change({ status })}
       />
-      <Select
-        aria-label={kb.source}
-        placeholder={kb.source}
-        clearable
+      <FilterField
+        label={kb.source}
         searchable
         w={220}
         data={(sources.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-        value={filter.source ?? null}
-        onChange={(source) => change({ source: source ?? undefined })}
+        value={filter.source}
+        onChange={(source) => change({ source })}
       />
     </Group>
   );
@@ -105,24 +90,16 @@ function DocumentFilters({ kbId, filter, onFilter }: DocumentsProps) {
 function DocumentName({ kbId, document }: { kbId: string; document: Document }) {
   const warnings = document.warnings.map(({ message }) => message).join(' ');
   return (
-    <div style={{ overflowWrap: 'anywhere', minWidth: 180 }}>
-      <Anchor
-        component={Link}
-        to="/knowledge-bases/$kbId/documents/$documentId"
-        params={{ kbId, documentId: document.id } as never}
-      >
+    <div className="breakable" style={{ minWidth: 180 }}>
+      <PageLink to="/knowledge-bases/$kbId/documents/$documentId" params={{ kbId, documentId: document.id }}>
         {document.name}
-      </Anchor>
+      </PageLink>
       {document.error !== null && (
         <Text size="sm" c="red">
           {document.error.message}
         </Text>
       )}
-      {warnings !== '' && (
-        <Text size="sm" c="dimmed">
-          {warnings}
-        </Text>
-      )}
+      {warnings !== '' && <Hint>{warnings}</Hint>}
     </div>
   );
 }
@@ -138,14 +115,8 @@ export function DocumentActions({ kbId, document, onDeleted }: DocumentActionsPr
   const kb = useKnowledgeBaseMessages();
   const common = useCommonMessages();
   const format = useFormat();
-  const queryClient = useQueryClient();
-  const path = { kb_id: kbId, document_id: document.id };
-  const refresh = () =>
-    Promise.all(
-      ['documents', 'document', 'knowledge-base', 'jobs'].map((name) =>
-        queryClient.invalidateQueries({ queryKey: [name, kbId] }),
-      ),
-    );
+  const params = { path: { kb_id: kbId, document_id: document.id } };
+  const refreshes = ['documents', 'document', 'knowledge-base', 'jobs'];
   return (
     <Group gap={4} wrap="nowrap">
       <ConfirmButton
@@ -153,20 +124,18 @@ export function DocumentActions({ kbId, document, onDeleted }: DocumentActionsPr
         title={document.name}
         text={kb.reprocessText}
         color="blue"
-        action={async () => {
-          await api.POST('/v1/knowledge-bases/{kb_id}/documents/{document_id}/reprocess', { params: { path } });
-          await refresh();
-        }}
+        action={() => api.POST('/v1/knowledge-bases/{kb_id}/documents/{document_id}/reprocess', { params })}
+        refreshes={refreshes}
       />
       <ConfirmButton
         label={common.delete}
         title={document.name}
         text={fill(kb.deleteDocumentText, { chunks: format.number(document.chunk_count) })}
         action={async () => {
-          await api.DELETE('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params: { path } });
+          await api.DELETE('/v1/knowledge-bases/{kb_id}/documents/{document_id}', { params });
           await onDeleted?.();
-          await refresh();
         }}
+        refreshes={refreshes}
       />
     </Group>
   );

@@ -1,5 +1,6 @@
-import { ActionIcon, Autocomplete, Button, Code, Group, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
+import { ActionIcon, Autocomplete, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useRef } from 'react';
+import { ChoiceField, TextField } from '../ui/fields.tsx';
 import {
   DOCUMENT_FIELDS,
   type FilterGroup,
@@ -7,7 +8,6 @@ import {
   findDuplicate,
   isDocumentField,
   OPERATORS,
-  type Operator,
   toFilters,
 } from './filters.ts';
 import { useRetrievalMessages } from './messages.ts';
@@ -119,23 +119,23 @@ function FilterLineFields({ line, keys, onChange, onRemove }: FilterLineFieldsPr
           { group: retrieval.metadataFields, items: keys.filter((key) => !isDocumentField(key)) },
         ]}
       />
-      <Select
+      <ChoiceField
         label={retrieval.operator}
         size="xs"
         w={170}
-        allowDeselect={false}
         disabled={isFixed}
-        data={OPERATORS.map((value) => ({ value, label: retrieval.operators[value] }))}
+        values={OPERATORS}
+        labels={retrieval.operators}
         value={isFixed ? '$eq' : line.operator}
-        onChange={(operator) => operator !== null && onChange({ ...line, operator: operator as Operator })}
+        onChange={(operator) => onChange({ ...line, operator })}
       />
-      <TextInput
+      <TextField
         label={retrieval.value}
         size="xs"
         style={{ flex: '1 1 140px' }}
         placeholder={line.operator === '$in' && !isFixed ? retrieval.listHint : undefined}
         value={line.value}
-        onChange={(event) => onChange({ ...line, value: event.currentTarget.value })}
+        onChange={(value) => onChange({ ...line, value })}
       />
       <ActionIcon variant="subtle" color="red" size="input-xs" aria-label={retrieval.removeFilter} onClick={onRemove}>
         ×

@@ -1,14 +1,11 @@
-import { Anchor, Badge, Card, Group, Progress, SimpleGrid, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import type { paths } from '../api/schema.d.ts';
+import { Card, Group, Progress, SimpleGrid, Text } from '@mantine/core';
+import type { Schema } from '../api/types.ts';
 import { MarkedText } from '../ui/marked-text.tsx';
+import { Hint, PageLink, Tag } from '../ui/text.tsx';
 import { useKnowledgeBaseMessages, useRetrievalMessages } from './messages.ts';
 
-type Retrieved =
-  paths['/v1/knowledge-bases/{kb_id}/retrieve']['post']['responses'][200]['content']['application/json']['results'][number];
-
 /** A search result with its knowledge base. */
-export type Hit = Retrieved & { kbId: string };
+export type Hit = Schema<'RetrievedChunk'> & { kbId: string };
 
 /** A found chunk: text with marked terms, score and its components, link to the chunk in its document. */
 export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: readonly string[] }) {
@@ -20,22 +17,21 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
     <Card withBorder component="li">
       <Group justify="space-between" mb="xs" wrap="nowrap" align="flex-start">
         <div style={{ minWidth: 0 }}>
-          <Anchor
-            component={Link}
+          <PageLink
             to="/knowledge-bases/$kbId/documents/$documentId"
-            params={{ kbId: hit.kbId, documentId: hit.document_id } as never}
-            search={{ chunk: hit.chunk_id } as never}
-            style={{ overflowWrap: 'anywhere' }}
+            params={{ kbId: hit.kbId, documentId: hit.document_id }}
+            search={{ chunk: hit.chunk_id }}
+            className="breakable"
           >
             {rank}. {hit.document_name}
-          </Anchor>
-          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          </PageLink>
+          <Hint className="breakable">
             {[...heading, ...(typeof page === 'number' ? [`${kb.page} ${page}`] : [])].join(' › ')}
-          </Text>
+          </Hint>
         </div>
-        <Badge variant="light" tt="none" miw="max-content">
+        <Tag>
           {retrieval.score} {hit.score.toFixed(3)}
-        </Badge>
+        </Tag>
       </Group>
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         <MarkedText text={hit.text} terms={terms} />
@@ -56,9 +52,7 @@ function Component({ label, value }: { label: string; value: number | null }) {
   return (
     <div>
       <Group justify="space-between" gap={4}>
-        <Text size="xs" c="dimmed">
-          {label}
-        </Text>
+        <Hint size="xs">{label}</Hint>
         <Text size="xs">{value === null ? '–' : value.toFixed(3)}</Text>
       </Group>
       <Progress size="sm" value={(value ?? 0) * 100} aria-label={label} />

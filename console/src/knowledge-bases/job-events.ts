@@ -1,17 +1,16 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import type { Schema } from '../api/types.ts';
 
 /** Reads a page of the jobs of a knowledge base, newest first. */
-export const readJobs = (kbId: string, after: string | undefined) =>
-  body(
-    api.GET('/v1/knowledge-bases/{kb_id}/ingestion-jobs', {
-      params: { path: { kb_id: kbId }, query: { after, limit: 50, order: 'desc' } },
-    }),
-  );
+export const readJobs = (kbId: string, page: { after?: string | undefined; limit?: number }) => {
+  const params = { path: { kb_id: kbId }, query: { ...page, order: 'desc' as const } };
+  return api.GET('/v1/knowledge-bases/{kb_id}/ingestion-jobs', { params });
+};
 
 /** An ingestion job of the API. */
-export type Job = Awaited<ReturnType<typeof readJobs>>['data'][number];
+export type Job = Schema<'IngestionJob'>;
 
 type JobEvent = { type: 'snapshot'; jobs: Job[] } | { type: 'job'; job: Job };
 
@@ -22,7 +21,7 @@ const RETRY_MS = 30_000;
 /** Lists are read again at most this often while a job runs. */
 const REFRESH_MS = 1_500;
 
-/** The live jobs of a knowledge base: by id, as far as the stream has told, and whether lists must be polled instead. */
+/** The live jobs of a knowledge base: by id, as far as the stream has sent them, and whether lists must be polled instead. */
 export interface LiveJobs {
   jobs: ReadonlyMap<string, Job>;
   isPolling: boolean;
@@ -33,6 +32,12 @@ export const isFinished = ({ status }: Pick<Job, 'status'>): boolean => status =
 
 const mergeJobs = (jobs: LiveJobs['jobs'], changed: readonly Job[]): LiveJobs['jobs'] =>
   new Map([...jobs, ...changed.map((job) => [job.id, job] as const)]);
+
+function refreshLists(queryClient: QueryClient, kbId: string, others: readonly string[] = []): void {
+  for (const name of ['knowledge-base', 'documents', 'data-sources', 'jobs', ...others]) {
+    void queryClient.invalidateQueries({ queryKey: [name, kbId] });
+  }
+}
 
 /**
  * Follows the jobs of a knowledge base by server-sent events, and refreshes its lists when something changes. Where no stream can be
@@ -46,11 +51,9 @@ export function useJobEvents(kbId: string): LiveJobs {
     let refresh: ReturnType<typeof setTimeout> | undefined;
     let source: EventSource;
     let isFirst = true;
-    const refreshLists = () => {
+    const refreshAll = () => {
       refresh = undefined;
-      for (const name of ['knowledge-base', 'documents', 'data-sources', 'jobs', 'job', 'document']) {
-        void queryClient.invalidateQueries({ queryKey: [name, kbId] });
-      }
+      refreshLists(queryClient, kbId, ['job', 'document']);
     };
     const open = () => {
       source = new EventSource(`/v1/knowledge-bases/${encodeURIComponent(kbId)}/ingestion-jobs/events`);
@@ -59,12 +62,9 @@ export function useJobEvents(kbId: string): LiveJobs {
         const event = JSON.parse(data) as JobEvent;
         if (event.type !== 'snapshot' && event.type !== 'job') return;
         const changed = event.type === 'snapshot' ? event.jobs : [event.job];
-        setLive(({ jobs }) => ({
-          jobs: mergeJobs(jobs, changed),
-          isPolling: false,
-        }));
+        setLive(({ jobs }) => ({ jobs: mergeJobs(jobs, changed), isPolling: false }));
         // The lists have just been read when the first snapshot comes.
-        if (!isFirst) refresh ??= setTimeout(refreshLists, REFRESH_MS);
+        if (!isFirst) refresh ??= setTimeout(refreshAll, REFRESH_MS);
         isFirst = false;
       };
       source.onerror = () => {
@@ -85,14 +85,12 @@ export function useJobEvents(kbId: string): LiveJobs {
   useEffect(() => {
     if (!isPolling) return;
     const timer = setInterval(() => {
-      readJobs(kbId, undefined).then(
+      body(readJobs(kbId, { limit: 50 })).then(
         ({ data }) => setLive(({ jobs, ...rest }) => ({ ...rest, jobs: mergeJobs(jobs, data) })),
         // The next read may succeed.
         () => {},
       );
-      for (const name of ['knowledge-base', 'documents', 'data-sources', 'jobs']) {
-        void queryClient.invalidateQueries({ queryKey: [name, kbId] });
-      }
+      refreshLists(queryClient, kbId);
     }, POLL_MS);
     return () => clearInterval(timer);
   }, [isPolling, kbId, queryClient]);

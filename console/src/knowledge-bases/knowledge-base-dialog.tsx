@@ -1,50 +1,51 @@
-import { Group, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Group } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import { AutocompleteField, NumberField, SelectField, TextAreaField, TextField } from '../ui/fields.tsx';
+import { useModels } from '../api/use-models.ts';
+import {
+  CHUNK_OVERLAP,
+  CHUNK_SIZE,
+  CHUNKING_STRATEGIES,
+  KNOWLEDGE_BASE_DESCRIPTION,
+  KNOWLEDGE_BASE_NAME,
+} from '../api/values.ts';
+import { AutocompleteField, ChoiceField, NameField, NumberField, TextAreaField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
+import { Hint } from '../ui/text.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
 
-const STRATEGIES = ['recursive', 'fixed_size', 'semantic'] as const;
-
 interface Chunking {
-  type: (typeof STRATEGIES)[number];
-  chunk_size: number | string;
-  /** Empty: the default for the size. */
-  chunk_overlap: number | string;
+  type: (typeof CHUNKING_STRATEGIES)[number];
+  /** In tokens; empty: the default of the service. */
+  size: number | string;
+  overlap: number | string;
 }
 
 /** Creates a knowledge base and opens it. */
 export function CreateKnowledgeBase({ onClose }: { onClose(): void }) {
   const kb = useKnowledgeBaseMessages();
   const common = useCommonMessages();
-  const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
+  const [texts, setTexts] = useState<Texts>({ name: '', description: '' });
   const [model, setModel] = useState('');
-  const [chunking, setChunking] = useState<Chunking>({ type: 'recursive', chunk_size: 512, chunk_overlap: '' });
+  const [chunking, setChunking] = useState<Chunking>({ type: 'recursive', size: '', overlap: '' });
   const submit = async () => {
-    const { chunk_overlap: overlap, chunk_size: size, type } = chunking;
+    const { overlap, size, type } = chunking;
     const strategy = {
       type,
-      chunk_size: Number(size) || 512,
+      ...(size !== '' && { chunk_size: Number(size) }),
       ...(overlap !== '' && { chunk_overlap: Number(overlap) }),
     };
-    const { id } = await body(
-      api.POST('/v1/knowledge-bases', {
-        body: { name, description, chunking_strategy: strategy, ...(model !== '' && { embedding_model: model }) },
-      }),
-    );
-    await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
+    const request = { ...texts, chunking_strategy: strategy, ...(model !== '' && { embedding_model: model }) };
+    const { id } = await body(api.POST('/v1/knowledge-bases', { body: request }));
     await navigate({ to: '/knowledge-bases/$kbId', params: { kbId: id } });
   };
+  const dialog = { title: kb.create, submitLabel: common.create, onClose, submit, refreshes: ['knowledge-bases'] };
   return (
-    <FormDialog title={kb.create} submitLabel={common.create} onClose={onClose} submit={submit} size="lg">
-      <NameFields {...{ name, setName, description, setDescription }} />
+    <FormDialog {...dialog} size="lg">
+      <TextFields texts={texts} onChange={setTexts} />
       <EmbeddingModel model={model} onChange={setModel} />
       <ChunkingFields chunking={chunking} onChange={setChunking} />
     </FormDialog>
@@ -52,63 +53,42 @@ export function CreateKnowledgeBase({ onClose }: { onClose(): void }) {
 }
 
 interface EditProps {
-  base: { id: string; name: string; description: string };
+  base: Texts & { id: string };
   onClose(): void;
 }
 
 /** Renames a knowledge base and changes its description. */
-export function EditKnowledgeBase({ base, onClose }: EditProps) {
+export function EditKnowledgeBase({ base: { id, name, description }, onClose }: EditProps) {
   const kb = useKnowledgeBaseMessages();
-  const queryClient = useQueryClient();
-  const [name, setName] = useState(base.name);
-  const [description, setDescription] = useState(base.description);
-  const submit = async () => {
-    await api.PATCH('/v1/knowledge-bases/{kb_id}', {
-      params: { path: { kb_id: base.id } },
-      body: { name, description },
-    });
-    await Promise.all([
-      queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] }),
-      queryClient.invalidateQueries({ queryKey: ['knowledge-base', base.id] }),
-    ]);
-  };
+  const [texts, setTexts] = useState<Texts>({ name, description });
+  const submit = () => api.PATCH('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: id } }, body: texts });
+  const refreshes = ['knowledge-bases', 'knowledge-base'];
   return (
-    <FormDialog title={kb.edit} onClose={onClose} submit={submit}>
-      <NameFields {...{ name, setName, description, setDescription }} />
+    <FormDialog title={kb.edit} onClose={onClose} submit={submit} refreshes={refreshes}>
+      <TextFields texts={texts} onChange={setTexts} />
     </FormDialog>
   );
 }
 
-interface NameFieldsProps {
+interface Texts {
   name: string;
-  setName(name: string): void;
   description: string;
-  setDescription(description: string): void;
 }
 
-function NameFields({ name, setName, description, setDescription }: NameFieldsProps) {
+function TextFields({ texts, onChange }: { texts: Texts; onChange(texts: Texts): void }) {
   const kb = useKnowledgeBaseMessages();
-  const common = useCommonMessages();
   return (
     <>
-      <TextField
-        param="name"
-        label={common.name}
-        required
-        data-autofocus
-        maxLength={256}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
+      <NameField {...KNOWLEDGE_BASE_NAME} value={texts.name} onChange={(name) => onChange({ ...texts, name })} />
       <TextAreaField
         param="description"
         label={kb.description}
         autosize
         minRows={2}
         maxRows={8}
-        maxLength={4096}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
+        {...KNOWLEDGE_BASE_DESCRIPTION}
+        value={texts.description}
+        onChange={(description) => onChange({ ...texts, description })}
       />
     </>
   );
@@ -117,8 +97,7 @@ function NameFields({ name, setName, description, setDescription }: NameFieldsPr
 /** Models without any generating capability: embedding models are among them, and the API checks the choice. */
 function EmbeddingModel({ model, onChange }: { model: string; onChange(model: string): void }) {
   const kb = useKnowledgeBaseMessages();
-  const { data } = useQuery({ queryKey: ['models'], queryFn: () => body(api.GET('/v1/models')) });
-  const ids = (data?.data ?? [])
+  const ids = (useModels().data?.data ?? [])
     .filter(({ capabilities }) => !capabilities.chat_completion && !capabilities.completion)
     .map(({ id }) => id)
     .filter((id) => id.includes('embed'));
@@ -137,40 +116,37 @@ function EmbeddingModel({ model, onChange }: { model: string; onChange(model: st
 
 function ChunkingFields({ chunking, onChange }: { chunking: Chunking; onChange(chunking: Chunking): void }) {
   const kb = useKnowledgeBaseMessages();
+  const set = (changes: Partial<Chunking>) => onChange({ ...chunking, ...changes });
+  const number = { placeholder: kb.default, allowDecimal: false };
   return (
     <>
       <Group grow align="flex-end" preventGrowOverflow={false}>
-        <SelectField
+        <ChoiceField
           param="chunking_strategy.type"
           label={kb.chunking}
-          allowDeselect={false}
-          data={STRATEGIES.map((value) => ({ value, label: kb.strategies[value] }))}
+          values={CHUNKING_STRATEGIES}
+          labels={kb.strategies}
           value={chunking.type}
-          onChange={(type) => type !== null && onChange({ ...chunking, type: type as Chunking['type'] })}
+          onChange={(type) => set({ type })}
         />
         <NumberField
           param="chunking_strategy.chunk_size"
           label={kb.chunkSize}
-          min={16}
-          max={2048}
-          allowDecimal={false}
-          value={chunking.chunk_size}
-          onChange={(size) => onChange({ ...chunking, chunk_size: size })}
+          {...number}
+          {...CHUNK_SIZE}
+          value={chunking.size}
+          onChange={(size) => set({ size })}
         />
         <NumberField
           param="chunking_strategy.chunk_overlap"
           label={kb.chunkOverlap}
-          placeholder={kb.default}
-          min={0}
-          max={2047}
-          allowDecimal={false}
-          value={chunking.chunk_overlap}
-          onChange={(overlap) => onChange({ ...chunking, chunk_overlap: overlap })}
+          {...number}
+          {...CHUNK_OVERLAP}
+          value={chunking.overlap}
+          onChange={(overlap) => set({ overlap })}
         />
       </Group>
-      <Text size="sm" c="dimmed">
-        {kb.fixedHint}
-      </Text>
+      <Hint>{kb.fixedHint}</Hint>
     </>
   );
 }

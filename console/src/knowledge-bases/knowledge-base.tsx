@@ -1,14 +1,15 @@
-import { Anchor, Button, Group, List, Loader, Tabs, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, Group, List, Loader, Tabs, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
+import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
-import { Page } from '../ui/page.tsx';
-import { UnfinishedQueries } from '../ui/states.tsx';
+import { Page, UnfinishedPage } from '../ui/page.tsx';
+import { Hint, PageLink } from '../ui/text.tsx';
 import { DataSources } from './data-sources.tsx';
 import { Documents } from './documents.tsx';
 import { isFinished, type LiveJobs, useJobEvents } from './job-events.ts';
@@ -36,32 +37,18 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
   const live = useJobEvents(kbId);
   // Kept in the page component, because the tab is unmounted when the user switches tabs.
   const uploads = useUploads(kbId);
-  const [isEditing, setEditing] = useState(false);
   const base = useQuery({
     queryKey: ['knowledge-base', kbId],
     queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } })),
   });
-  if (base.data === undefined)
-    return (
-      <Page title={kb.title}>
-        <UnfinishedQueries queries={[base]} />
-      </Page>
-    );
+  if (base.data === undefined) return <UnfinishedPage title={kb.title} queries={[base]} />;
   const { name, description, document_count: documents, chunk_count: chunks } = base.data;
-  const counts = { name, documents: format.number(documents), chunks: format.number(chunks) };
   return (
-    <Page
-      title={name}
-      intro={description}
-      action={
-        <KnowledgeBaseActions kbId={kbId} deleteText={fill(kb.deleteText, counts)} onEdit={() => setEditing(true)} />
-      }
-    >
-      <Text size="sm" c="dimmed">
-        {kb.documents}: {counts.documents} · {kb.chunks}: {counts.chunks}
-      </Text>
+    <Page title={name} intro={description} action={<KnowledgeBaseActions base={base.data} />}>
+      <Hint>
+        {kb.documents}: {format.number(documents)} · {kb.chunks}: {format.number(chunks)}
+      </Hint>
       <KnowledgeBaseTabs kbId={kbId} name={name} live={live} uploads={uploads} />
-      {isEditing && <EditKnowledgeBase base={base.data} onClose={() => setEditing(false)} />}
     </Page>
   );
 }
@@ -113,20 +100,15 @@ function KnowledgeBaseTabs({ kbId, name, live, uploads }: KnowledgeBaseTabsProps
   );
 }
 
-interface KnowledgeBaseActionsProps {
-  kbId: string;
-  deleteText: string;
-  onEdit(): void;
-}
-
-function KnowledgeBaseActions({ kbId, deleteText, onEdit }: KnowledgeBaseActionsProps) {
+function KnowledgeBaseActions({ base }: { base: Schema<'KnowledgeBase'> }) {
   const kb = useKnowledgeBaseMessages();
+  const format = useFormat();
   const mayWrite = useMayWrite();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
+  const { id: kbId, name, document_count: documents, chunk_count: chunks } = base;
+  const counts = { name, documents: format.number(documents), chunks: format.number(chunks) };
   const remove = async () => {
     await api.DELETE('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: kbId } } });
-    await queryClient.invalidateQueries({ queryKey: ['knowledge-bases'] });
     await navigate({ to: '/knowledge-bases' });
   };
   return (
@@ -136,10 +118,16 @@ function KnowledgeBaseActions({ kbId, deleteText, onEdit }: KnowledgeBaseActions
       </Button>
       {mayWrite && (
         <>
-          <Button variant="default" onClick={onEdit}>
-            {kb.edit}
-          </Button>
-          <ConfirmButton label={kb.delete} title={kb.delete} text={deleteText} action={remove}>
+          <DialogButton label={kb.edit} variant="default">
+            {(close) => <EditKnowledgeBase base={base} onClose={close} />}
+          </DialogButton>
+          <ConfirmButton
+            label={kb.delete}
+            title={kb.delete}
+            text={fill(kb.deleteText, counts)}
+            action={remove}
+            refreshes={['knowledge-bases']}
+          >
             <DeletedSources kbId={kbId} />
           </ConfirmButton>
         </>
@@ -161,9 +149,9 @@ function RunningJobs({ live }: { live: LiveJobs }) {
     <Group gap="sm" mb="md">
       <Loader size="xs" aria-hidden />
       <Text size="sm">{fill(kb.running, { done, total: sum((job) => job.documents_scanned) })}</Text>
-      <Anchor component={Link} to="." search={{ tab: 'jobs' } as never} size="sm">
+      <PageLink from="/knowledge-bases/$kbId" to="." search={{ tab: 'jobs' }} size="sm">
         {kb.showJobs}
-      </Anchor>
+      </PageLink>
     </Group>
   );
 }

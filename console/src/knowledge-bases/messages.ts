@@ -70,7 +70,6 @@ export const useKnowledgeBaseMessages = defineMessages({
   ],
   failedDocuments: ['{count} failed', '{count} fehlgeschlagen'],
   cancelJob: ['Cancel job', 'Auftrag abbrechen'],
-  cancelJobTitle: ['Cancel the job', 'Auftrag abbrechen'],
   cancelJobText: [
     'Documents that are done stay. The next sync of the data source does the rest.',
     'Fertige Dokumente bleiben. Der nächste Abgleich der Datenquelle erledigt den Rest.',

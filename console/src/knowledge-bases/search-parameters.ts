@@ -1,3 +1,4 @@
+import { DOCUMENT_STATUSES } from '../api/address-values.ts';
 import { parseNameSearch } from '../ui/name-search.ts';
 
 /** The tabs of a knowledge base. */
@@ -5,15 +6,10 @@ export const KNOWLEDGE_BASE_TABS = ['documents', 'sources', 'jobs', 'search'] as
 /** A tab of the page. */
 export type KnowledgeBaseTab = (typeof KNOWLEDGE_BASE_TABS)[number];
 
-/** Statuses of documents, as the API names them. */
-export const DOCUMENT_STATUSES = ['processing', 'completed', 'failed'] as const;
-/** A status of a document. */
-export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
-
 /** What the address of a knowledge base says: the tab, and the filters of its list of documents. */
 export interface KnowledgeBaseSearch {
   tab?: KnowledgeBaseTab;
-  status?: DocumentStatus;
+  status?: (typeof DOCUMENT_STATUSES)[number];
   source?: string;
   q?: string;
 }

@@ -1,28 +1,30 @@
-import { Alert, Button, Checkbox, Collapse, Group, MultiSelect, NumberInput, Select, Stack, Text } from '@mantine/core';
+import { Alert, Button, Collapse, Group, MultiSelect, NumberInput, Stack } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { MIN_SCORE, QUERY, SEARCH_TYPES, TOP_K } from '../api/values.ts';
 import { CopyText } from '../ui/copy-text.tsx';
-import { TextAreaField } from '../ui/fields.tsx';
+import { toCurl } from '../ui/curl.ts';
+import { CheckboxField, ChoiceField, TextAreaField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { searchTerms } from '../ui/marked-text.tsx';
-import { EmptyState, ErrorState } from '../ui/states.tsx';
+import { EmptyState, MutationError } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
 import { type FormMutation, ValidatedForm } from '../ui/validated-form.tsx';
-import { toCurl } from './curl.ts';
 import { FilterBuilder } from './filter-builder.tsx';
 import { type FilterGroup, findDuplicate, toFilters } from './filters.ts';
 import { type Hit, HitCard } from './hit.tsx';
 import { useRetrievalMessages } from './messages.ts';
 
-const SEARCH_TYPES = ['hybrid', 'vector', 'keyword'] as const;
+type SearchType = (typeof SEARCH_TYPES)[number];
 /** Fields that every chunk has. */
 const CHUNK_KEYS = ['page', 'start_index', 'end_index'];
 const MAX_BASES = 5;
 
 interface Settings {
   query: string;
-  searchType: (typeof SEARCH_TYPES)[number];
+  searchType: Exclude<SearchType, 'semantic'>;
   topK: number | string;
   minScore: number | string;
   rerank: boolean;
@@ -51,8 +53,8 @@ async function searchBases(settings: Settings) {
   const results = await Promise.all(
     settings.bases.map(async (kbId): Promise<Hit[]> => {
       const params = { path: { kb_id: kbId } };
-      const found = await body(api.POST('/v1/knowledge-bases/{kb_id}/retrieve', { params, body: request }));
-      return found.results.map((hit) => ({ ...hit, kbId }));
+      const retrieved = await body(api.POST('/v1/knowledge-bases/{kb_id}/retrieve', { params, body: request }));
+      return retrieved.results.map((hit) => ({ ...hit, kbId }));
     }),
   );
   const hits = results
@@ -86,11 +88,11 @@ export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
         onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
         search={search}
       />
-      {search.isError && <ErrorState error={search.error} />}
+      <MutationError mutation={search} />
       {hits !== null && (
-        <Text size="sm" c="dimmed" role="status">
+        <Hint role="status">
           {fill(retrieval.found, { count: format.number(hits.length), time: format.number(milliseconds) })}
-        </Text>
+        </Hint>
       )}
       {hits?.length === 0 && <EmptyState text={retrieval.noHits} />}
       {hits !== null && hits.length > 0 && (
@@ -128,9 +130,9 @@ function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps)
           autosize
           minRows={1}
           maxRows={6}
-          maxLength={100_000}
+          {...QUERY}
           value={settings.query}
-          onChange={(event) => onChange({ query: event.currentTarget.value })}
+          onChange={(query) => onChange({ query })}
         />
         <SearchOptions settings={settings} onChange={onChange} kbId={kbId} name={name} />
         <Group gap="xs">
@@ -193,19 +195,19 @@ function SearchOptions({ kbId, name, settings, onChange }: SearchOptionsProps) {
   return (
     <Group align="flex-end" gap="sm">
       <BasesField kbId={kbId} name={name} settings={settings} onChange={onChange} />
-      <Select
+      <ChoiceField
         label={retrieval.searchType}
         w={140}
-        allowDeselect={false}
-        data={SEARCH_TYPES.map((value) => ({ value, label: retrieval[value] }))}
+        // "semantic" is another name of "vector".
+        values={SEARCH_TYPES.filter((type) => type !== 'semantic')}
+        labels={retrieval}
         value={settings.searchType}
-        onChange={(value) => value !== null && onChange({ searchType: value as Settings['searchType'] })}
+        onChange={(searchType) => onChange({ searchType })}
       />
       <NumberInput
         label={retrieval.topK}
         w={90}
-        min={1}
-        max={100}
+        {...TOP_K}
         allowDecimal={false}
         value={settings.topK}
         onChange={(topK) => onChange({ topK })}
@@ -213,16 +215,15 @@ function SearchOptions({ kbId, name, settings, onChange }: SearchOptionsProps) {
       <NumberInput
         label={retrieval.minScore}
         w={110}
-        min={0}
-        max={1}
+        {...MIN_SCORE}
         step={0.05}
         value={settings.minScore}
         onChange={(minScore) => onChange({ minScore })}
       />
-      <Checkbox
+      <CheckboxField
         label={retrieval.rerank}
         checked={settings.rerank}
-        onChange={(event) => onChange({ rerank: event.currentTarget.checked })}
+        onChange={(rerank) => onChange({ rerank })}
         mb={8}
       />
     </Group>
@@ -233,12 +234,10 @@ function SearchOptions({ kbId, name, settings, onChange }: SearchOptionsProps) {
 function useMetadataKeys(kbId: string): string[] {
   const { data } = useQuery({
     queryKey: ['metadata-keys', kbId],
-    queryFn: () =>
-      body(
-        api.GET('/v1/knowledge-bases/{kb_id}/documents', {
-          params: { path: { kb_id: kbId }, query: { limit: 100, order: 'desc' } },
-        }),
-      ),
+    queryFn: () => {
+      const params = { path: { kb_id: kbId }, query: { limit: 100, order: 'desc' as const } };
+      return body(api.GET('/v1/knowledge-bases/{kb_id}/documents', { params }));
+    },
   });
   const keys = (data?.data ?? []).flatMap(({ metadata }) => Object.keys(metadata));
   return [...new Set([...keys, ...CHUNK_KEYS])].sort();

@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { memo, useMemo } from 'react';
 import { uploadLimits } from '../files/upload-limits.ts';
 import { useUploadTexts } from '../files/upload-texts.ts';
+import { RowButton } from '../ui/confirm.tsx';
 import { DropZone } from '../ui/drop-zone.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { describe, ErrorState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint } from '../ui/text.tsx';
 import type { Job, LiveJobs } from './job-events.ts';
 import { useKnowledgeBaseMessages } from './messages.ts';
 import type { FileUpload, UploadActions, Uploads } from './uploads.ts';
@@ -107,14 +109,14 @@ const UploadRow = memo(function UploadRow({ kbId, upload, job, actions }: Upload
         </Text>
         <Group gap="sm">
           {processing?.state === 'ready' && (
-            <Text size="sm" c="dimmed">
+            <Hint>
               {kb.chunks}: {format.number(processing.chunks)}
-            </Text>
+            </Hint>
           )}
           <StatusBadge status={state} />
-          {isCancellable && <RowButton label={common.cancel} path={path} onClick={() => actions.cancel(upload)} />}
+          {isCancellable && <RowButton label={common.cancel} name={path} onClick={() => actions.cancel(upload)} />}
           {(state === 'failed' || state === 'cancelled') && (
-            <RowButton label={kb.retry} path={path} loading={retry.isPending} onClick={onRetry} />
+            <RowButton label={kb.retry} name={path} loading={retry.isPending} onClick={onRetry} />
           )}
         </Group>
       </Group>
@@ -126,25 +128,9 @@ const UploadRow = memo(function UploadRow({ kbId, upload, job, actions }: Upload
   );
 });
 
-interface RowButtonProps {
-  label: string;
-  /** The path of the file, which tells a screen reader the buttons of the rows apart. */
-  path: string;
-  loading?: boolean;
-  onClick(): void;
-}
-
-function RowButton({ label, path, ...button }: RowButtonProps) {
-  return (
-    <Button size="compact-sm" variant="default" aria-label={`${label}: ${path}`} {...button}>
-      {label}
-    </Button>
-  );
-}
-
 function RowError({ text }: { text: string }) {
   return (
-    <Text size="sm" c="red" style={{ overflowWrap: 'anywhere' }}>
+    <Text size="sm" c="red" className="breakable">
       {text}
     </Text>
   );

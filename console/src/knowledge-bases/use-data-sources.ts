@@ -5,11 +5,9 @@ import { api, body } from '../api/client.ts';
 export function useDataSources(kbId: string) {
   return useQuery({
     queryKey: ['data-sources', kbId, 'first-page'],
-    queryFn: () =>
-      body(
-        api.GET('/v1/knowledge-bases/{kb_id}/data-sources', {
-          params: { path: { kb_id: kbId }, query: { limit: 100 } },
-        }),
-      ),
+    queryFn: () => {
+      const params = { path: { kb_id: kbId }, query: { limit: 100 } };
+      return body(api.GET('/v1/knowledge-bases/{kb_id}/data-sources', { params }));
+    },
   });
 }

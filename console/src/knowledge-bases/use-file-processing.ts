@@ -30,14 +30,14 @@ export function useFileProcessing(
   const isRepeated = retryJobId !== null;
   // Before the end of the job, its next event reads them again.
   const hasFailed = documents.isError && job !== null && isFinished(job);
-  const { documents: known } = documents.data ?? NO_DOCUMENTS;
+  const { documents: read } = documents.data ?? NO_DOCUMENTS;
   const isFinal = documents.data?.isFinal === true && !documents.isPlaceholderData;
   const processing: FileProcessing | null =
     fileId === null || sourceId === null
       ? null
       : hasFailed
         ? { state: 'failed', documentId: null, error: describe(documents.error) }
-        : toFileProcessing(fileId, { job, isRepeated }, { documents: known, isFinal });
+        : toFileProcessing(fileId, { job, isRepeated }, { documents: read, isFinal });
   const retry = useMutation({
     mutationFn: async (documentId: string | null) => {
       if (hasFailed) await documents.refetch();

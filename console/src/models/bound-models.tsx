@@ -1,22 +1,24 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Group, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body, pollEvery } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
-import { DataTable } from '../ui/data-table.tsx';
+import { useRefresh } from '../api/refresh.ts';
+import type { Schema } from '../api/types.ts';
+import { RowButton } from '../ui/confirm.tsx';
+import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { SelectField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { EmptyState, MutationError, UnfinishedQueries } from '../ui/states.tsx';
+import { ItemName } from '../ui/text.tsx';
 import { EngineState } from './engine-health.tsx';
-import { ENGINES_KEY, useEngines } from './engines.ts';
+import { useEngines } from './engines.ts';
 import { useModelMessages } from './messages.ts';
 
-type Model = paths['/v1/admin/models']['get']['responses'][200]['content']['application/json']['data'][number];
+type Model = Schema<'BoundModel'>;
 
-const MODELS_KEY = ['admin-models'];
 const REFRESH_MS = 5_000;
 
 /** Model ids with what serves them, searched by id and model. */
@@ -26,12 +28,11 @@ export function BoundModels({ search }: { search: string }) {
   const format = useFormat();
   const [binding, setBinding] = useState<Model | null>(null);
   const query = useQuery({
-    queryKey: MODELS_KEY,
+    queryKey: ['admin-models'],
     queryFn: () => body(api.GET('/v1/admin/models')),
     refetchInterval: pollEvery(REFRESH_MS),
   });
-  if (query.isPending) return <LoadingState />;
-  if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return <UnfinishedQueries queries={[query]} />;
   const matches = query.data.data.filter(({ id, backend }) => `${id} ${backend.model}`.toLowerCase().includes(search));
   if (matches.length === 0) return <EmptyState text={models.noneFound} />;
   return (
@@ -39,19 +40,16 @@ export function BoundModels({ search }: { search: string }) {
       <DataTable<Model>
         label={models.title}
         items={matches}
-        rowKey={({ id }) => id}
         columns={[
           { heading: common.name, cell: (model) => <Description model={model} /> },
           { heading: models.backend, cell: (model) => <Engine model={model} /> },
-          { heading: models.context, cell: ({ context_length }) => format.number(context_length), isNumber: true },
-          {
-            heading: models.price,
-            cell: ({ pricing, backend }) => (backend.engine === 'bundled' ? '–' : <Price pricing={pricing} />),
-            isNumber: true,
-          },
+          numberColumn(models.context, ({ context_length }) => format.number(context_length)),
+          numberColumn(models.price, ({ pricing, backend }) =>
+            backend.engine === 'bundled' ? '–' : <Price pricing={pricing} />,
+          ),
           { heading: models.chosenBy, cell: ({ chosen_by }) => models.origins[chosen_by] },
-          { heading: common.actions, cell: (model) => <Actions model={model} onBind={() => setBinding(model)} /> },
         ]}
+        actions={(model) => <Actions model={model} onBind={() => setBinding(model)} />}
       />
       {binding !== null && <BindDialog model={binding} onClose={() => setBinding(null)} />}
     </>
@@ -60,14 +58,7 @@ export function BoundModels({ search }: { search: string }) {
 
 function Description({ model: { id, capabilities } }: { model: Model }) {
   const names = Object.entries(capabilities).flatMap(([name, has]) => (has ? [name.replaceAll('_', ' ')] : []));
-  return (
-    <div>
-      <Text fw={500}>{id}</Text>
-      <Text size="xs" c="dimmed">
-        {names.join(', ')}
-      </Text>
-    </div>
-  );
+  return <ItemName name={id} note={names.join(', ')} />;
 }
 
 /** Credits for a million prompt tokens and completion tokens. */
@@ -91,7 +82,7 @@ function Engine({ model: { id, backend } }: { model: Model }) {
 
 function Actions({ model, onBind }: { model: Model; onBind(): void }) {
   const models = useModelMessages();
-  const queryClient = useQueryClient();
+  const refresh = useRefresh('engines');
   const engine = useEngines().data?.data.find((one) => one.models.includes(model.id));
   const isLoaded = engine?.state === 'ready';
   const path = { params: { path: { model_id: model.id } } };
@@ -100,27 +91,22 @@ function Actions({ model, onBind }: { model: Model; onBind(): void }) {
       if (isLoaded) await api.POST('/v1/admin/models/{model_id}/unload', path);
       else await api.POST('/v1/admin/models/{model_id}/load', path);
     },
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ENGINES_KEY }),
+    onSettled: refresh,
   });
   return (
     <Stack gap={4}>
       <Group gap="xs" wrap="nowrap">
-        <Button size="xs" variant="default" onClick={onBind} aria-label={`${models.bind} ${model.id}`}>
-          {models.bind}
-        </Button>
+        <RowButton label={models.bind} name={model.id} onClick={onBind} />
         {engine?.can_unload === true && (
-          <Button
-            size="xs"
-            variant="default"
+          <RowButton
+            label={isLoaded ? models.unload : models.load}
+            name={model.id}
             loading={toggle.isPending}
-            onClick={() => toggle.mutate()}
-            aria-label={`${isLoaded ? models.unload : models.load} ${model.id}`}
-          >
-            {isLoaded ? models.unload : models.load}
-          </Button>
+            onClick={toggle.mutate}
+          />
         )}
       </Group>
-      {toggle.isError && <ErrorState error={toggle.error} />}
+      <MutationError mutation={toggle} />
     </Stack>
   );
 }
@@ -129,19 +115,16 @@ const BUNDLED = 'bundled';
 
 function BindDialog({ model, onClose }: { model: Model; onClose(): void }) {
   const models = useModelMessages();
-  const queryClient = useQueryClient();
   const [chosen, setChosen] = useState(model.stored_model ?? BUNDLED);
   const files = useQuery({ queryKey: ['model-files'], queryFn: () => body(api.GET('/v1/admin/model-files')) });
+  const params = { path: { model_id: model.id } };
   const names = (files.data?.data ?? []).map(({ name }) => ({ value: name, label: name }));
   return (
     <FormDialog
       title={fill(models.bindTitle, { id: model.id })}
       onClose={onClose}
-      submit={async () => {
-        const params = { path: { model_id: model.id } };
-        await api.PUT('/v1/admin/models/{model_id}/binding', { params, body: { model: chosen } });
-        await queryClient.invalidateQueries({ queryKey: MODELS_KEY });
-      }}
+      submit={() => api.PUT('/v1/admin/models/{model_id}/binding', { params, body: { model: chosen } })}
+      refreshes={['admin-models']}
     >
       <SelectField
         param="model"

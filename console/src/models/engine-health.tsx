@@ -1,10 +1,12 @@
-import { Stack, Text, Title } from '@mantine/core';
-import { DataTable } from '../ui/data-table.tsx';
+import { Stack, Text } from '@mantine/core';
+import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages, useStatusMessages } from '../ui/messages.ts';
-import { ErrorState, LoadingState } from '../ui/states.tsx';
+import { Section } from '../ui/page.tsx';
+import { QueryData } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint, ItemName } from '../ui/text.tsx';
 import { type EngineStatus, useEngines } from './engines.ts';
 import { useModelMessages } from './messages.ts';
 
@@ -13,14 +15,9 @@ export function EngineHealth() {
   const models = useModelMessages();
   const engines = useEngines();
   return (
-    <Stack gap="sm">
-      <Title order={2} size="h4">
-        {models.engines}
-      </Title>
-      {engines.isPending && <LoadingState />}
-      {engines.isError && <ErrorState error={engines.error} onRetry={() => void engines.refetch()} />}
-      {engines.isSuccess && <EngineTable engines={engines.data.data} />}
-    </Stack>
+    <Section title={models.engines}>
+      <QueryData query={engines}>{({ data }) => <EngineTable engines={data} />}</QueryData>
+    </Section>
   );
 }
 
@@ -29,32 +26,16 @@ function EngineTable({ engines }: { engines: readonly EngineStatus[] }) {
   const common = useCommonMessages();
   const format = useFormat();
   return (
-    <DataTable
+    <DataTable<EngineStatus>
       label={models.engines}
       items={engines}
       rowKey={(engine) => `${engine.engine} ${engine.name} ${engine.models.join()}`}
       columns={[
-        {
-          heading: models.engine,
-          cell: ({ name, engine }) => (
-            <div>
-              <Text size="sm" fw={500}>
-                {name}
-              </Text>
-              <Text size="xs" c="dimmed">
-                {engine}
-              </Text>
-            </div>
-          ),
-        },
+        { heading: models.engine, cell: ({ name, engine }) => <ItemName name={name} note={engine} /> },
         { heading: common.status, cell: (engine) => <EngineState engine={engine} /> },
         { heading: models.serves, cell: (engine) => engine.models.join(', ') },
-        { heading: models.slots, cell: (engine) => slotText(engine, models), isNumber: true },
-        {
-          heading: models.memory,
-          cell: ({ memory_bytes }) => (memory_bytes === null ? '–' : format.bytes(memory_bytes)),
-          isNumber: true,
-        },
+        numberColumn(models.slots, (engine) => slotText(engine, models)),
+        numberColumn(models.memory, ({ memory_bytes: bytes }) => (bytes === null ? '–' : format.bytes(bytes))),
       ]}
     />
   );
@@ -76,19 +57,19 @@ export function EngineState({ engine }: { engine: EngineStatus }) {
     <Stack gap={4} align="flex-start">
       <StatusBadge status={statuses[engine.state]} />
       {engine.error !== null && (
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text size="sm" className="breakable">
           {engine.error}
         </Text>
       )}
       {engine.servers.map(({ url, healthy, in_flight, last_error }) => (
         <div key={url}>
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Text size="sm" className="breakable">
             {url} · {healthy ? fill(models.inFlight, { count: in_flight }) : names.down}
           </Text>
           {last_error !== null && (
-            <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            <Hint size="xs" className="breakable">
               {models.lastError} ({format.time(last_error.created_at)}): {last_error.message}
-            </Text>
+            </Hint>
           )}
         </div>
       ))}

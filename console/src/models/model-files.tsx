@@ -1,53 +1,53 @@
-import { Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
-import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, Group, Progress, Stack, Text } from '@mantine/core';
+import { type UseMutationResult, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body, pollEvery } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
-import { ConfirmButton } from '../ui/confirm.tsx';
-import { DataTable } from '../ui/data-table.tsx';
+import { useRefresh } from '../api/refresh.ts';
+import type { Schema } from '../api/types.ts';
+import { MODEL_SOURCE } from '../api/values.ts';
+import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
+import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { Section } from '../ui/page.tsx';
+import { EmptyState, MutationError, UnfinishedQueries } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { Hint, ItemName } from '../ui/text.tsx';
 import { ValidatedForm } from '../ui/validated-form.tsx';
 import { useModelMessages } from './messages.ts';
 
-type Files = paths['/v1/admin/model-files']['get']['responses'][200]['content']['application/json'];
-type Pull = paths['/v1/admin/model-pulls']['get']['responses'][200]['content']['application/json']['data'][number];
+type Files = Schema<'ModelFiles'>;
+type Pull = Schema<'ModelPullStatus'>;
 
-const FILES_KEY = ['model-files'];
-const PULLS_KEY = ['model-pulls'];
 const PROGRESS_MS = 1_000;
 
 /** Pulls with their progress, models on the disk, and models that can be pulled by name. */
 export function ModelFilesPanel({ search }: { search: string }) {
-  const queryClient = useQueryClient();
-  const files = useQuery({ queryKey: FILES_KEY, queryFn: () => body(api.GET('/v1/admin/model-files')) });
+  const refreshFiles = useRefresh('model-files');
+  const refreshPulls = useRefresh('model-pulls');
+  const files = useQuery({ queryKey: ['model-files'], queryFn: () => body(api.GET('/v1/admin/model-files')) });
   const pulls = useQuery({
-    queryKey: PULLS_KEY,
+    queryKey: ['model-pulls'],
     queryFn: async () => {
       const list = await body(api.GET('/v1/admin/model-pulls'));
-      if (list.data.some(({ state }) => state !== 'pulling'))
-        await queryClient.invalidateQueries({ queryKey: FILES_KEY });
+      if (list.data.some(({ state }) => state !== 'pulling')) await refreshFiles();
       return list;
     },
     refetchInterval: pollEvery(PROGRESS_MS),
   });
   const start = useMutation({
     mutationFn: (source: string) => api.POST('/v1/admin/model-pulls', { body: { source } }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: PULLS_KEY }),
+    onSuccess: refreshPulls,
   });
-  if (files.isPending || pulls.isPending) return <LoadingState />;
-  if (files.isError) return <ErrorState error={files.error} onRetry={() => void files.refetch()} />;
-  if (pulls.isError) return <ErrorState error={pulls.error} onRetry={() => void pulls.refetch()} />;
+  if (files.data === undefined || pulls.data === undefined) return <UnfinishedQueries queries={[files, pulls]} />;
   const matches = ({ name }: { name: string }) => name.toLowerCase().includes(search);
   const isShared = new Set(pulls.data.data.map(({ location }) => location)).size > 1;
   return (
     <Stack gap="lg">
       <PullForm start={start} />
-      {start.isError && <ErrorState error={start.error} />}
+      <MutationError mutation={start} />
       {pulls.data.data.map((pull) => (
         <PullProgress key={`${pull.location}/${pull.name}`} pull={pull} hasLocation={isShared} />
       ))}
@@ -68,10 +68,10 @@ function PullForm({ start }: { start: UseMutationResult<unknown, Error, string> 
           label={models.source}
           description={models.sourceHint}
           required
-          maxLength={512}
+          {...MODEL_SOURCE}
           style={{ flex: '1 1 260px' }}
           value={source}
-          onChange={(event) => setSource(event.currentTarget.value)}
+          onChange={setSource}
         />
         <Button type="submit" loading={start.isPending}>
           {models.pull}
@@ -86,10 +86,10 @@ function PullProgress({ pull, hasLocation }: { pull: Pull; hasLocation: boolean 
   const models = useModelMessages();
   const common = useCommonMessages();
   const format = useFormat();
-  const queryClient = useQueryClient();
+  const refresh = useRefresh('model-pulls');
   const cancel = useMutation({
     mutationFn: () => api.POST('/v1/admin/model-pulls/{name}/cancel', { params: { path: { name: pull.name } } }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: PULLS_KEY }),
+    onSettled: refresh,
   });
   const { received_bytes: received, total_bytes: total } = pull;
   const share = total === null || total === 0 ? 0 : received / total;
@@ -102,15 +102,13 @@ function PullProgress({ pull, hasLocation }: { pull: Pull; hasLocation: boolean 
           {hasLocation && <Text size="sm">{pull.location}</Text>}
         </Group>
         {pull.state === 'pulling' && (
-          <Button size="xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-            {common.cancel}
-          </Button>
+          <RowButton label={common.cancel} name={pull.name} loading={cancel.isPending} onClick={cancel.mutate} />
         )}
       </Group>
       {pull.state === 'pulling' && <Progress value={share * 100} aria-label={pull.name} />}
-      <Text size="sm" c="dimmed">
+      <Hint>
         {fill(models.received, { received: format.bytes(received), total: total === null ? '–' : format.bytes(total) })}
-      </Text>
+      </Hint>
       {pull.detail !== null && <Text size="sm">{pull.detail}</Text>}
     </Stack>
   );
@@ -120,43 +118,33 @@ function StoredModels({ files }: { files: Files['data'] }) {
   const models = useModelMessages();
   const common = useCommonMessages();
   const format = useFormat();
-  const queryClient = useQueryClient();
-  const remove = async (name: string) => {
-    await api.DELETE('/v1/admin/model-files/{name}', { params: { path: { name } } });
-    await queryClient.invalidateQueries({ queryKey: FILES_KEY });
-  };
   return (
-    <Stack gap="xs">
-      <Title order={2} size="h4">
-        {models.onDisk}
-      </Title>
+    <Section title={models.onDisk}>
       {files.length === 0 ? (
         <EmptyState text={models.noFiles} />
       ) : (
-        <DataTable
+        <DataTable<Files['data'][number]>
           label={models.onDisk}
           items={files}
           rowKey={({ name }) => name}
           columns={[
             { heading: common.name, cell: ({ name }) => <Text fw={500}>{name}</Text> },
             { heading: models.use, cell: ({ use }) => use ?? '–' },
-            { heading: common.size, cell: ({ bytes }) => format.bytes(bytes), isNumber: true },
+            numberColumn(common.size, ({ bytes }) => format.bytes(bytes)),
             { heading: models.license, cell: ({ license }) => license ?? '–' },
-            {
-              heading: common.actions,
-              cell: ({ name }) => (
-                <ConfirmButton
-                  label={common.delete}
-                  title={fill(models.deleteTitle, { name })}
-                  text={models.deleteText}
-                  action={() => remove(name)}
-                />
-              ),
-            },
           ]}
+          actions={({ name }) => (
+            <ConfirmButton
+              label={common.delete}
+              title={fill(models.deleteTitle, { name })}
+              text={models.deleteText}
+              action={() => api.DELETE('/v1/admin/model-files/{name}', { params: { path: { name } } })}
+              refreshes={['model-files']}
+            />
+          )}
         />
       )}
-    </Stack>
+    </Section>
   );
 }
 
@@ -165,39 +153,19 @@ function AvailableModels({ models: available, onPull }: { models: Files['availab
   const common = useCommonMessages();
   const format = useFormat();
   return (
-    <Stack gap="xs">
-      <Title order={2} size="h4">
-        {models.available}
-      </Title>
-      <DataTable
+    <Section title={models.available}>
+      <DataTable<Files['available'][number]>
         label={models.available}
         items={available}
         rowKey={({ name }) => name}
         columns={[
-          {
-            heading: common.name,
-            cell: ({ name, note }) => (
-              <div>
-                <Text fw={500}>{name}</Text>
-                <Text size="xs" c="dimmed">
-                  {note}
-                </Text>
-              </div>
-            ),
-          },
+          { heading: common.name, cell: ({ name, note }) => <ItemName name={name} note={note} /> },
           { heading: models.suits, cell: ({ suits }) => suits.join(', ') },
-          { heading: common.size, cell: ({ approximate_bytes }) => format.bytes(approximate_bytes), isNumber: true },
+          numberColumn(common.size, ({ approximate_bytes: bytes }) => format.bytes(bytes)),
           { heading: models.license, cell: ({ license }) => license },
-          {
-            heading: common.actions,
-            cell: ({ name }) => (
-              <Button size="xs" variant="default" onClick={() => onPull(name)} aria-label={`${models.pull} ${name}`}>
-                {models.pull}
-              </Button>
-            ),
-          },
         ]}
+        actions={({ name }) => <RowButton label={models.pull} name={name} onClick={() => onPull(name)} />}
       />
-    </Stack>
+    </Section>
   );
 }

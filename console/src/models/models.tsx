@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { Page } from '../ui/page.tsx';
-import { SearchField } from '../ui/search-field.tsx';
+import { AddressSearch } from '../ui/search-field.tsx';
 import { BoundModels } from './bound-models.tsx';
 import { EngineHealth } from './engine-health.tsx';
 import { useModelMessages } from './messages.ts';
@@ -15,25 +15,14 @@ export function ModelsPage() {
   const models = useModelMessages();
   const { q = '', tab } = route.useSearch();
   const navigate = route.useNavigate();
-  const change = (next: { q?: string | undefined; tab?: string | undefined }) =>
-    void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true });
+  const show = (next: string | null) =>
+    void navigate({
+      search: (before) => ({ ...before, tab: next === 'ids' || next === null ? undefined : next }),
+      replace: true,
+    });
   return (
-    <Page
-      title={models.title}
-      intro={models.intro}
-      action={
-        <SearchField
-          label={models.search}
-          value={q}
-          onSearch={(text) => change({ q: text === '' ? undefined : text })}
-        />
-      }
-    >
-      <Tabs
-        value={TABS.find((one) => one === tab) ?? 'ids'}
-        onChange={(value) => change({ tab: value === 'ids' ? undefined : (value ?? undefined) })}
-        keepMounted={false}
-      >
+    <Page title={models.title} intro={models.intro} action={<AddressSearch label={models.search} />}>
+      <Tabs value={TABS.find((one) => one === tab) ?? 'ids'} onChange={show} keepMounted={false}>
         <Tabs.List mb="md">
           {TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>

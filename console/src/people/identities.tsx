@@ -1,9 +1,9 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
-import { sessionQuery, useSession } from '../api/session.ts';
+import { api } from '../api/client.ts';
+import { useSession } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { PasswordField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -11,18 +11,13 @@ import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Section } from '../ui/page.tsx';
-import { type ItemOf, ResourceTable } from '../ui/resource-table.tsx';
-import { ErrorState } from '../ui/states.tsx';
+import { ResourceTable } from '../ui/resource-table.tsx';
+import { MutationError } from '../ui/states.tsx';
 import { useSettingsMessages } from './messages.ts';
-import { SESSIONS_KEY } from './sessions.tsx';
 import { ProviderError, startAtProvider, useProvider, useProviderStart } from './sign-in.tsx';
 
 const route = getRouteApi('/shell/settings');
 const LINK = { link: true, return_to: '/settings' };
-
-const fetchIdentities = (after: string | undefined) =>
-  body(api.GET('/v1/session/identities', { params: { query: { after, limit: 50 } } }));
-type Identity = ItemOf<typeof fetchIdentities>;
 
 /** The persons of issuers that sign in as the user, and how to link another one; nothing on an instance without an issuer. */
 export function IdentitiesSection() {
@@ -46,40 +41,27 @@ function IdentityTable() {
   const settings = useSettingsMessages();
   const common = useCommonMessages();
   const format = useFormat();
-  const queryClient = useQueryClient();
   const { user } = useSession();
   return (
-    <ResourceTable<Identity>
+    <ResourceTable<Schema<'Identity'>>
       label={settings.identities}
       queryKey={['identities', user.id]}
-      fetchPage={fetchIdentities}
-      rowKey={({ id }) => id}
+      fetchPage={(query) => api.GET('/v1/session/identities', { params: { query } })}
       empty={common.none}
       columns={[
         { heading: settings.issuer, cell: ({ issuer }) => issuer },
-        {
-          heading: settings.subject,
-          cell: ({ subject }) => <Text style={{ overflowWrap: 'anywhere' }}>{subject}</Text>,
-        },
+        { heading: settings.subject, cell: ({ subject }) => <Text className="breakable">{subject}</Text> },
         { heading: common.created, cell: ({ created_at: time }) => format.time(time) },
-        {
-          heading: common.actions,
-          cell: ({ id, subject }) => (
-            <ConfirmButton
-              label={settings.removeIdentity}
-              title={`${settings.removeIdentity}: ${subject}`}
-              text={settings.removeIdentityText}
-              action={async () => {
-                const params = { path: { identity_id: id } };
-                await api.DELETE('/v1/session/identities/{identity_id}', { params });
-                for (const queryKey of [['identities'], SESSIONS_KEY, sessionQuery.queryKey]) {
-                  await queryClient.invalidateQueries({ queryKey });
-                }
-              }}
-            />
-          ),
-        },
       ]}
+      actions={({ id, subject }) => (
+        <ConfirmButton
+          label={settings.removeIdentity}
+          name={subject}
+          text={settings.removeIdentityText}
+          action={() => api.DELETE('/v1/session/identities/{identity_id}', { params: { path: { identity_id: id } } })}
+          refreshes={['identities', 'own-sessions', 'session']}
+        />
+      )}
     />
   );
 }
@@ -92,7 +74,7 @@ function ConnectButton() {
   const mutation = useProviderStart(LINK);
   return (
     <Stack>
-      {mutation.isError && <ErrorState error={mutation.error} />}
+      <MutationError mutation={mutation} />
       <Group>
         <Button
           variant="default"
@@ -127,7 +109,7 @@ function ConnectDialog({ onClose }: { onClose(): void }) {
         data-autofocus
         required
         value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
+        onChange={setPassword}
       />
     </FormDialog>
   );

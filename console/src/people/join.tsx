@@ -1,15 +1,17 @@
-import { Alert, Button, Text } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { acceptInvitation } from '../api/session.ts';
-import { PasswordField, TextField } from '../ui/fields.tsx';
-import { ErrorState } from '../ui/states.tsx';
+import { USER_NAME } from '../api/values.ts';
+import { NewPasswordField, TextField } from '../ui/fields.tsx';
+import { MutationError } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
 import { useJoinMessages, useSignInMessages } from './messages.ts';
 import { EntryForm, ProviderButton } from './sign-in.tsx';
 import { takeToken } from './take-token.ts';
 
-const tokenOfPage = takeToken();
+const pageToken = takeToken();
 
 /** Accepts an invitation: the first account, or another one. */
 export function JoinPage() {
@@ -17,10 +19,9 @@ export function JoinPage() {
   const signIn = useSignInMessages();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [token] = useState(() => takeToken() ?? tokenOfPage);
+  const [token] = useState(() => takeToken() ?? pageToken);
   const [fields, setFields] = useState({ email: '', name: '', password: '' });
-  const set = (field: keyof typeof fields) => (event: React.ChangeEvent<HTMLInputElement>) =>
-    setFields({ ...fields, [field]: event.currentTarget.value });
+  const set = (field: keyof typeof fields) => (text: string) => setFields({ ...fields, [field]: text });
   const mutation = useMutation({
     mutationFn: () => acceptInvitation(queryClient, { token: token ?? '', ...fields }),
     onSuccess: () => navigate({ to: '/' }),
@@ -31,9 +32,7 @@ export function JoinPage() {
         <Alert color="orange">{join.missing}</Alert>
       ) : (
         <>
-          <Text c="dimmed" size="sm">
-            {join.intro}
-          </Text>
+          <Hint>{join.intro}</Hint>
           <ProviderButton start={{ invitation: token }} />
           <TextField
             param="email"
@@ -49,21 +48,17 @@ export function JoinPage() {
             label={join.name}
             autoComplete="name"
             required
-            maxLength={100}
+            {...USER_NAME}
             value={fields.name}
             onChange={set('name')}
           />
-          <PasswordField
+          <NewPasswordField
             param="password"
             label={signIn.password}
-            description={join.passwordHint}
-            autoComplete="new-password"
-            required
-            minLength={10}
             value={fields.password}
             onChange={set('password')}
           />
-          {mutation.isError && <ErrorState error={mutation.error} />}
+          <MutationError mutation={mutation} />
           <Button type="submit" loading={mutation.isPending}>
             {join.submit}
           </Button>

@@ -79,7 +79,6 @@ export const useJoinMessages = defineMessages({
     'This link has no invitation. Open the whole link, including the part after #.',
     'Dieser Link enthält keine Einladung. Öffnen Sie den ganzen Link, auch den Teil nach #.',
   ],
-  passwordHint: ['At least 10 characters.', 'Mindestens 10 Zeichen.'],
 });
 
 /** Texts of the settings of a user. */

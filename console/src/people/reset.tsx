@@ -1,33 +1,31 @@
-import { Alert, Button, Checkbox, Text } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { resetPassword } from '../api/session.ts';
-import { PasswordField } from '../ui/fields.tsx';
-import { ErrorState } from '../ui/states.tsx';
-import { useJoinMessages, useSettingsMessages } from './messages.ts';
+import { CheckboxField, NewPasswordField } from '../ui/fields.tsx';
+import { MutationError } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
+import { useSettingsMessages } from './messages.ts';
 import { EntryForm, useProvider } from './sign-in.tsx';
 import { takeToken } from './take-token.ts';
 
-const tokenOfPage = takeToken();
+const pageToken = takeToken();
 
 /** Sets a new password by a link of an owner or operator. */
 export function ResetPage() {
-  const join = useJoinMessages();
   const settings = useSettingsMessages();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [token] = useState(() => takeToken() ?? tokenOfPage);
+  const [token] = useState(() => takeToken() ?? pageToken);
   const [password, setPassword] = useState('');
   const [removesIdentities, setRemovesIdentities] = useState(false);
   const provider = useProvider();
   const mutation = useMutation({
-    mutationFn: () =>
-      resetPassword(queryClient, {
-        token: token ?? '',
-        new_password: password,
-        remove_identities: removesIdentities,
-      }),
+    mutationFn: () => {
+      const request = { token: token ?? '', new_password: password, remove_identities: removesIdentities };
+      return resetPassword(queryClient, request);
+    },
     onSuccess: () => navigate({ to: '/' }),
   });
   return (
@@ -36,28 +34,17 @@ export function ResetPage() {
         <Alert color="orange">{settings.resetMissing}</Alert>
       ) : (
         <>
-          <Text c="dimmed" size="sm">
-            {settings.resetIntro}
-          </Text>
-          <PasswordField
-            param="new_password"
-            label={settings.next}
-            description={join.passwordHint}
-            autoComplete="new-password"
-            required
-            minLength={10}
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-          />
+          <Hint>{settings.resetIntro}</Hint>
+          <NewPasswordField param="new_password" label={settings.next} value={password} onChange={setPassword} />
           {provider !== null && (
-            <Checkbox
+            <CheckboxField
               label={settings.removeIdentities}
               description={settings.removeIdentitiesHint}
               checked={removesIdentities}
-              onChange={(event) => setRemovesIdentities(event.currentTarget.checked)}
+              onChange={setRemovesIdentities}
             />
           )}
-          {mutation.isError && <ErrorState error={mutation.error} />}
+          <MutationError mutation={mutation} />
           <Button type="submit" loading={mutation.isPending}>
             {settings.resetSubmit}
           </Button>

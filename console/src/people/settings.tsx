@@ -1,16 +1,17 @@
-import { Alert, Button, Checkbox, Select, Stack } from '@mantine/core';
+import { Alert, Button, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useRefresh } from '../api/refresh.ts';
 import { sessionQuery, useSession } from '../api/session.ts';
-import { PasswordField } from '../ui/fields.tsx';
+import { CheckboxField, ChoiceField, NewPasswordField, PasswordField } from '../ui/fields.tsx';
 import { LANGUAGES, type Language, useLanguage } from '../ui/language.tsx';
 import { Page, Section } from '../ui/page.tsx';
-import { ErrorState } from '../ui/states.tsx';
+import { MutationError } from '../ui/states.tsx';
 import { ValidatedForm } from '../ui/validated-form.tsx';
 import { IdentitiesSection } from './identities.tsx';
-import { useJoinMessages, useSettingsMessages } from './messages.ts';
-import { SESSIONS_KEY, SessionsSection } from './sessions.tsx';
+import { useSettingsMessages } from './messages.ts';
+import { SessionsSection } from './sessions.tsx';
 
 /** Settings of the signed-in user. */
 export function SettingsPage() {
@@ -19,13 +20,13 @@ export function SettingsPage() {
   return (
     <Page title={settings.title}>
       <Stack gap="xl">
-        <Select
+        <ChoiceField
           maw={420}
           label={settings.languageTitle}
-          allowDeselect={false}
-          data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
+          values={Object.keys(LANGUAGES) as Language[]}
+          labels={LANGUAGES}
           value={language}
-          onChange={(value) => value !== null && void setLanguage(value as Language)}
+          onChange={setLanguage}
         />
         <IdentitiesSection />
         <PasswordSection />
@@ -46,6 +47,7 @@ const NO_PASSWORDS: PasswordFields = { current: '', next: '', removesIdentities:
 /** Returns the mutation that changes the password. A change ends other sessions, and may remove identities. */
 function useChangePassword({ current, next, removesIdentities }: PasswordFields, onChanged: () => void) {
   const queryClient = useQueryClient();
+  const refresh = useRefresh('identities', 'own-sessions');
   return useMutation({
     mutationFn: () => {
       const passwords = { current_password: current, new_password: next };
@@ -54,8 +56,7 @@ function useChangePassword({ current, next, removesIdentities }: PasswordFields,
     onSuccess: async (session) => {
       onChanged();
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      await queryClient.invalidateQueries({ queryKey: ['identities'] });
-      await queryClient.invalidateQueries({ queryKey: SESSIONS_KEY });
+      await refresh();
     },
   });
 }
@@ -63,7 +64,6 @@ function useChangePassword({ current, next, removesIdentities }: PasswordFields,
 /** Change of the password. Users without one sign in through the issuer. */
 function PasswordSection() {
   const settings = useSettingsMessages();
-  const join = useJoinMessages();
   const { user } = useSession();
   const [fields, setFields] = useState(NO_PASSWORDS);
   const set = (changes: Partial<PasswordFields>) => setFields((before) => ({ ...before, ...changes }));
@@ -80,27 +80,23 @@ function PasswordSection() {
             autoComplete="current-password"
             required
             value={fields.current}
-            onChange={(event) => set({ current: event.currentTarget.value })}
+            onChange={(current) => set({ current })}
           />
-          <PasswordField
+          <NewPasswordField
             param="new_password"
             label={settings.next}
-            description={join.passwordHint}
-            autoComplete="new-password"
-            required
-            minLength={10}
             value={fields.next}
-            onChange={(event) => set({ next: event.currentTarget.value })}
+            onChange={(next) => set({ next })}
           />
           {user.is_linked && (
-            <Checkbox
+            <CheckboxField
               label={settings.removeIdentities}
               description={settings.removeIdentitiesHint}
               checked={fields.removesIdentities}
-              onChange={(event) => set({ removesIdentities: event.currentTarget.checked })}
+              onChange={(removesIdentities) => set({ removesIdentities })}
             />
           )}
-          {mutation.isError && <ErrorState error={mutation.error} />}
+          <MutationError mutation={mutation} />
           {mutation.isSuccess && <Alert color="teal">{settings.changed}</Alert>}
           <Button type="submit" loading={mutation.isPending}>
             {settings.password}

@@ -1,14 +1,16 @@
 import { Alert, Button, Code, Divider, Paper, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
 import { signIn as signInWithPassword } from '../api/session.ts';
 import { PasswordField, TextField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
-import { useCommonMessages } from '../ui/messages.ts';
-import { ErrorState } from '../ui/states.tsx';
+import { PRODUCT, useCommonMessages } from '../ui/messages.ts';
+import { useTitle } from '../ui/page.tsx';
+import { MutationError } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
 import { type FormMutation, ValidatedForm } from '../ui/validated-form.tsx';
 import { useSignInMessages } from './messages.ts';
 
@@ -26,9 +28,6 @@ export function SignInPage() {
   const queryClient = useQueryClient();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  useEffect(() => {
-    document.title = `${signIn.title} · Quire`;
-  }, [signIn.title]);
   const mutation = useMutation({
     mutationFn: () => signInWithPassword(queryClient, { email, password }),
     onSuccess: () => router.history.push(ownPath(from)),
@@ -44,7 +43,7 @@ export function SignInPage() {
         autoComplete="username"
         required
         value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        onChange={setEmail}
       />
       <PasswordField
         param="password"
@@ -52,15 +51,13 @@ export function SignInPage() {
         autoComplete="current-password"
         required
         value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
+        onChange={setPassword}
       />
-      {mutation.isError && <ErrorState error={mutation.error} />}
+      <MutationError mutation={mutation} />
       <Button type="submit" loading={mutation.isPending}>
         {signIn.submit}
       </Button>
-      <Text size="sm" c="dimmed">
-        {signIn.noAccount}
-      </Text>
+      <Hint>{signIn.noAccount}</Hint>
     </EntryForm>
   );
 }
@@ -95,7 +92,7 @@ export function ProviderButton({ start }: { start: ProviderStart }) {
   if (provider === null) return null;
   return (
     <>
-      {mutation.isError && <ErrorState error={mutation.error} />}
+      <MutationError mutation={mutation} />
       <Button variant="default" loading={mutation.isPending} onClick={() => mutation.mutate()}>
         {fill(signIn.continueWith, { name: provider.name })}
       </Button>
@@ -120,22 +117,21 @@ export function ProviderError({ code, request }: { code: string; request: string
   );
 }
 
-/** The form of a page before the sign-in. */
-export function EntryForm({
-  title,
-  mutation,
-  children,
-}: {
+interface EntryFormProps {
   title: string;
   mutation: FormMutation;
-  children: React.ReactNode;
-}) {
+  children: ReactNode;
+}
+
+/** The form of a page before the sign-in. */
+export function EntryForm({ title, mutation, children }: EntryFormProps) {
+  useTitle(title);
   return (
     <main style={{ minHeight: '100vh', display: 'grid', placeItems: 'center', padding: 16 }}>
       <Paper withBorder p="xl" w="100%" maw={420}>
         <ValidatedForm mutation={mutation}>
           <Stack>
-            <img src="/favicon.svg" width={36} height={36} alt="Quire" />
+            <img src="/favicon.svg" width={36} height={36} alt={PRODUCT} />
             <Title order={1} size="h3">
               {title}
             </Title>

@@ -1,7 +1,8 @@
-import { Drawer, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Drawer, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { CopyText } from '../ui/copy-text.tsx';
-import { useCommonMessages } from '../ui/messages.ts';
+import { Segments } from '../ui/fields.tsx';
+import { Hint } from '../ui/text.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 import { LANGUAGES, type SampleLanguage, writeSample } from './samples.ts';
 import type { PlaygroundRequest } from './turns.ts';
@@ -17,27 +18,14 @@ interface CodeDrawerProps {
 /** Shows a request as code in three languages. */
 export function CodeDrawer({ request, isSent, onClose }: CodeDrawerProps) {
   const playground = usePlaygroundMessages();
-  const common = useCommonMessages();
   const [language, setLanguage] = useState<SampleLanguage>('curl');
   return (
-    <Drawer
-      opened={request !== null}
-      onClose={onClose}
-      position="right"
-      size="xl"
-      title={playground.code}
-      closeButtonProps={{ 'aria-label': common.close }}
-    >
+    <Drawer opened={request !== null} onClose={onClose} position="right" size="xl" title={playground.code}>
       <Stack>
-        <Text size="sm" c="dimmed">
+        <Hint>
           {isSent ? playground.codeSent : playground.codeNext} {playground.codeKey}
-        </Text>
-        <SegmentedControl
-          aria-label={playground.codeLanguage}
-          data={[...LANGUAGES]}
-          value={language}
-          onChange={(value) => setLanguage(value as SampleLanguage)}
-        />
+        </Hint>
+        <Segments label={playground.codeLanguage} values={LANGUAGES} value={language} onChange={setLanguage} />
         {request !== null && <CopyText value={writeSample(language, request, location.origin)} />}
       </Stack>
     </Drawer>

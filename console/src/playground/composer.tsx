@@ -1,6 +1,7 @@
-import { Button, Group, Paper, Text, Textarea } from '@mantine/core';
+import { Button, Group, Paper, Textarea } from '@mantine/core';
 import { useId, useState } from 'react';
 import { useCommonMessages } from '../ui/messages.ts';
+import { Hint } from '../ui/text.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 
 interface ComposerProps {
@@ -55,9 +56,9 @@ export function Composer({ isDisabled, isRunning, needsResults, onSend, onStop }
           </Button>
         )}
       </Group>
-      <Text id={hintId} size="xs" c="dimmed" mt={4}>
+      <Hint id={hintId} size="xs" mt={4}>
         {hint}
-      </Text>
+      </Hint>
     </Paper>
   );
 }

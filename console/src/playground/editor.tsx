@@ -1,9 +1,11 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { lazy, Suspense, useId, useState } from 'react';
+import { parseJson } from '../ui/json.ts';
 import type { JsonProblem } from '../ui/json-editor.tsx';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { LoadingState } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 
 const JsonEditor = lazy(() => import('../ui/json-editor.tsx'));
@@ -11,7 +13,6 @@ const JsonEditor = lazy(() => import('../ui/json-editor.tsx'));
 interface EditorDialogProps {
   title: string;
   help: string;
-  opened: boolean;
   value: string;
   /** Inserted into an empty editor by a button. */
   example: object;
@@ -22,23 +23,22 @@ interface EditorDialogProps {
 }
 
 /** Edits a JSON text. Only valid JSON of the right kind, or an empty text, can be saved. */
-export function EditorDialog({ opened, onClose, title, ...form }: EditorDialogProps) {
-  const common = useCommonMessages();
+export function EditorDialog(props: EditorDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={title} size="xl" closeButtonProps={{ 'aria-label': common.close }}>
-      {opened && <EditorForm title={title} onClose={onClose} {...form} />}
+    <Modal opened onClose={props.onClose} title={props.title} size="xl">
+      <EditorForm {...props} />
     </Modal>
   );
 }
 
-function EditorForm({ title, help, value, example, kind, onClose, onSave }: Omit<EditorDialogProps, 'opened'>) {
+function EditorForm({ title, help, value, example, kind, onClose, onSave }: EditorDialogProps) {
   const playground = usePlaygroundMessages();
   const common = useCommonMessages();
   const helpId = useId();
   const [initial, setInitial] = useState(value);
   const [text, setText] = useState(value);
   const [problem, setProblem] = useState<JsonProblem | null>(null);
-  const isValid = isOfKind(text, kind);
+  const isValid = isEmptyOrKind(text, kind);
   const message = useProblemText(text, kind, problem);
   const insertExample = () => {
     const json = JSON.stringify(example, null, 2);
@@ -47,9 +47,7 @@ function EditorForm({ title, help, value, example, kind, onClose, onSave }: Omit
   };
   return (
     <Stack>
-      <Text size="sm" c="dimmed">
-        {help}
-      </Text>
+      <Hint>{help}</Hint>
       <Suspense fallback={<LoadingState />}>
         <JsonEditor
           key={initial}
@@ -61,9 +59,7 @@ function EditorForm({ title, help, value, example, kind, onClose, onSave }: Omit
         />
       </Suspense>
       <div id={helpId}>
-        <Text size="sm" c="dimmed">
-          {playground.editorKeys}
-        </Text>
+        <Hint>{playground.editorKeys}</Hint>
         <Text size="sm" c="red" role="status">
           {message}
         </Text>
@@ -95,22 +91,9 @@ function EditorForm({ title, help, value, example, kind, onClose, onSave }: Omit
 function useProblemText(text: string, kind: 'array' | 'object', problem: JsonProblem | null): string | null {
   const playground = usePlaygroundMessages();
   if (problem !== null) return fill(playground.jsonProblem, { line: problem.line, message: problem.message });
-  if (isOfKind(text, kind) || !isJson(text)) return null;
+  if (isEmptyOrKind(text, kind) || (parseJson(text) === null && text.trim() !== 'null')) return null;
   return kind === 'array' ? playground.mustBeArray : playground.mustBeObject;
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isOfKind(text: string, kind: 'array' | 'object'): boolean {
-  if (text.trim() === '') return true;
-  if (!isJson(text)) return false;
-  const value: unknown = JSON.parse(text);
-  return kind === 'array' ? Array.isArray(value) : typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+const isEmptyOrKind = (text: string, kind: 'array' | 'object'): boolean =>
+  text.trim() === '' || parseJson(text, kind) !== null;

@@ -1,6 +1,5 @@
 import { Button, Group } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { api, body } from '../api/client.ts';
+import { useModels } from '../api/use-models.ts';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import type { AnswerUsage } from './answer-events.ts';
@@ -44,7 +43,7 @@ export function Figures({ turn, onRetry, onShowRequest }: FiguresProps) {
 function useFigures(turn: AnswerTurn): [string, string][] {
   const playground = usePlaygroundMessages();
   const format = useFormat();
-  const models = useQuery({ queryKey: ['models'], queryFn: () => body(api.GET('/v1/models')) });
+  const models = useModels();
   const { usage, firstTokenMs, totalMs, state, finishReason, cacheStatus, requestId, model } = turn;
   const served = models.data?.data.find(({ id }) => id === model);
   // The list price is that of the model which the id stands for.

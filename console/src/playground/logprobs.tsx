@@ -1,6 +1,7 @@
 import { Group, Paper, Progress, Text } from '@mantine/core';
 import { type KeyboardEvent, memo, useId, useState } from 'react';
 import { useFormat } from '../ui/format.ts';
+import { Hint } from '../ui/text.tsx';
 import type { TokenLogprob } from './answer-events.ts';
 import { usePlaygroundMessages } from './messages.ts';
 
@@ -34,9 +35,7 @@ export function Logprobs({ tokens, count }: { tokens: readonly TokenLogprob[]; c
   const shown = active === null ? undefined : tokens[active];
   return (
     <>
-      <Text size="xs" c="dimmed" mb={4}>
-        {playground.logprobsHelp}
-      </Text>
+      <Hint mb={4}>{playground.logprobsHelp}</Hint>
       <div
         role="listbox"
         tabIndex={0}
@@ -99,9 +98,7 @@ function Alternatives({ shown: { token, logprob, top } }: { shown: TokenLogprob 
   const rows = top.length > 0 ? top : [{ token, logprob }];
   return (
     <Paper withBorder p="xs" mt="xs" maw={420} aria-hidden>
-      <Text size="xs" c="dimmed">
-        {playground.alternatives}
-      </Text>
+      <Hint>{playground.alternatives}</Hint>
       {rows.map((row) => (
         <Group key={row.token} gap="xs" wrap="nowrap">
           <Text size="sm" ff="monospace" w={140} truncate fw={row.token === token ? 700 : undefined}>

@@ -1,9 +1,11 @@
-import { Alert, Badge, Button, Card, Code, Group, Loader, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Badge, Button, Card, Code, Group, Loader, Paper, Stack, Text } from '@mantine/core';
 import { memo, useState } from 'react';
+import { TextAreaField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
 import { Markdown } from '../ui/markdown/markdown.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ErrorState } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
 import type { AnswerPart } from './answer-events.ts';
 import { Figures } from './figures.tsx';
 import { Logprobs } from './logprobs.tsx';
@@ -27,9 +29,7 @@ export const UserMessage = memo(function UserMessage({
     return (
       <Card bg="var(--mantine-color-default-hover)" p="sm">
         <Group justify="space-between" mb={4}>
-          <Text size="xs" c="dimmed" fw={600}>
-            {playground.you}
-          </Text>
+          <Hint fw={600}>{playground.you}</Hint>
           {onResend !== undefined && (
             <Button size="compact-xs" variant="default" onClick={() => setDraft(turn.text)}>
               {playground.edit}
@@ -42,13 +42,7 @@ export const UserMessage = memo(function UserMessage({
   }
   return (
     <Card bg="var(--mantine-color-default-hover)" p="sm">
-      <Textarea
-        aria-label={playground.editMessage}
-        autosize
-        data-autofocus
-        value={draft}
-        onChange={(event) => setDraft(event.currentTarget.value)}
-      />
+      <TextAreaField aria-label={playground.editMessage} autosize data-autofocus value={draft} onChange={setDraft} />
       <Group justify="flex-end" mt="xs">
         <Button size="xs" variant="default" onClick={() => setDraft(null)}>
           {common.cancel}
@@ -73,9 +67,7 @@ export const ToolMessage = memo(function ToolMessage({ turn }: { turn: ToolTurn 
   const playground = usePlaygroundMessages();
   return (
     <Card withBorder p="sm">
-      <Text size="xs" c="dimmed" fw={600} mb={4}>
-        {fill(playground.resultOf, { name: turn.name })}
-      </Text>
+      <Hint mb={4}>{fill(playground.resultOf, { name: turn.name })}</Hint>
       <Code block className="plain-text">
         {turn.output}
       </Code>
@@ -99,9 +91,9 @@ export const AnswerMessage = memo(function AnswerMessage({ turn, onRetry, onCont
   const calls = parts.filter((part) => part.kind === 'call');
   return (
     <Card withBorder p="sm">
-      <Text size="xs" c="dimmed" fw={600} mb={4} className="breakable">
+      <Hint mb={4} className="breakable">
         {turn.model}
-      </Text>
+      </Hint>
       <Stack gap="sm">
         {state === 'running' && parts.length === 0 && <Loader type="dots" size="sm" aria-label={playground.waiting} />}
         {parts.map((part) => (
@@ -135,9 +127,7 @@ const PartView = memo(
         return (
           <details>
             <summary>{playground.reasoning}</summary>
-            <Text size="sm" c="dimmed" className="plain-text">
-              {part.text}
-            </Text>
+            <Hint className="plain-text">{part.text}</Hint>
           </details>
         );
       case 'call':
@@ -249,14 +239,14 @@ function ToolResults({ calls, onContinue }: ToolResultsProps) {
   return (
     <Stack gap="xs">
       {calls.map(({ key, name }) => (
-        <Textarea
+        <TextAreaField
           key={key}
           label={fill(playground.resultOf, { name })}
           placeholder='{"temperature": 21}'
           autosize
           minRows={2}
           value={outputs[key] ?? ''}
-          onChange={({ currentTarget: { value } }) => setOutputs((before) => ({ ...before, [key]: value }))}
+          onChange={(value) => setOutputs((before) => ({ ...before, [key]: value }))}
         />
       ))}
       <Group justify="flex-end">

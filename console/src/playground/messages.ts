@@ -4,8 +4,10 @@ import { defineMessages } from '../ui/language.tsx';
 export const usePlaygroundMessages = defineMessages({
   title: ['Playground', 'Playground'],
   mode: ['API', 'API'],
-  modeChat: ['Chat', 'Chat'],
-  modeResponses: ['Responses', 'Responses'],
+  modes: {
+    chat: ['Chat', 'Chat'],
+    responses: ['Responses', 'Responses'],
+  },
   parameters: ['Parameters', 'Parameter'],
   model: ['Model', 'Modell'],
   bundledModel: ['{model} · bundled model', '{model} · mitgeliefertes Modell'],
@@ -31,8 +33,8 @@ export const usePlaygroundMessages = defineMessages({
   ],
   stopTexts: ['Stop texts', 'Stopptexte'],
   stopHelp: [
-    'Up to four; the answer ends before the first that it contains.',
-    'Bis zu vier; die Antwort endet vor dem ersten, den sie enthält.',
+    'The answer ends before the first that it contains.',
+    'Die Antwort endet vor dem ersten, den sie enthält.',
   ],
   chatOnly: [
     'Seed, stop texts and log probabilities exist only in the chat API.',

@@ -1,3 +1,4 @@
+import type { REASONING_EFFORTS, RESPONSE_FORMATS, TOOL_CHOICES } from '../api/values.ts';
 import { answerText, type PlaygroundRequest, type Turn } from './turns.ts';
 
 /** `chat`: `/v1/chat/completions`; `responses`: `/v1/responses`. */
@@ -14,12 +15,12 @@ export interface PlaygroundSettings {
   maxTokens: number | string;
   seed: number | string;
   stop: string[];
-  effort: string | null;
-  format: 'text' | 'json_object' | 'json_schema';
+  effort: (typeof REASONING_EFFORTS)[number] | undefined;
+  format: (typeof RESPONSE_FORMATS)[number];
   /** JSON texts of the editors; empty: none. */
   schema: string;
   tools: string;
-  toolChoice: 'auto' | 'none' | 'required';
+  toolChoice: (typeof TOOL_CHOICES)[number];
   logprobs: boolean;
 }
 
@@ -30,7 +31,7 @@ export const DEFAULT_SETTINGS: Omit<PlaygroundSettings, 'model' | 'mode' | 'know
   maxTokens: '',
   seed: '',
   stop: [],
-  effort: null,
+  effort: undefined,
   format: 'text',
   schema: '',
   tools: '',
@@ -67,7 +68,7 @@ function chatBody(settings: PlaygroundSettings, turns: readonly Turn[]): Record<
     ...(isNumber(maxTokens) && { max_tokens: maxTokens }),
     ...(isNumber(seed) && { seed }),
     ...(stop.length > 0 && { stop }),
-    ...(effort !== null && { reasoning_effort: effort }),
+    ...(effort !== undefined && { reasoning_effort: effort }),
     ...(tools.length > 0 && { tools, tool_choice: settings.toolChoice }),
     ...chatFormat(settings),
     ...(logprobs && { logprobs: true, top_logprobs: TOP_LOGPROBS }),
@@ -91,10 +92,10 @@ function toMessages(turn: Turn): object[] {
   const calls = turn.state === 'done' ? turn.parts.filter((part) => part.kind === 'call') : [];
   const text = answerText(turn);
   if (calls.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
-  const toolCalls = calls.map(({ callId, name, arguments: given }) => ({
+  const toolCalls = calls.map(({ callId, name, arguments: text }) => ({
     id: callId,
     type: 'function',
-    function: { name, arguments: given },
+    function: { name, arguments: text },
   }));
   return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: toolCalls }];
 }
@@ -115,7 +116,7 @@ function responseBody(settings: PlaygroundSettings, turns: readonly Turn[]): Rec
     ...(isNumber(temperature) && { temperature }),
     ...(isNumber(topP) && { top_p: topP }),
     ...(isNumber(maxTokens) && { max_output_tokens: maxTokens }),
-    ...(effort !== null && { reasoning: { effort } }),
+    ...(effort !== undefined && { reasoning: { effort } }),
     ...responseFormat(settings),
     stream: true,
     store: false,

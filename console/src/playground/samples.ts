@@ -1,26 +1,14 @@
+import { KEY_VARIABLE, toCurl } from '../ui/curl.ts';
 import type { PlaygroundRequest } from './turns.ts';
 
 export const LANGUAGES = ['curl', 'JavaScript', 'Python'] as const;
 /** A language that samples are written in. */
 export type SampleLanguage = (typeof LANGUAGES)[number];
 
-/** Environment variable of the samples: no sample contains a key. */
-const KEY = 'QUIRE_API_KEY';
-
 /** The request as code that runs as it is. */
 export function writeSample(language: SampleLanguage, request: PlaygroundRequest, origin: string): string {
-  if (language === 'curl') return writeCurl(request, origin);
+  if (language === 'curl') return toCurl(request.path, request.body, { option: '--no-buffer ' });
   return language === 'JavaScript' ? writeJavaScript(request, origin) : writePython(request, origin);
-}
-
-function writeCurl({ path, body }: PlaygroundRequest, origin: string): string {
-  const json = JSON.stringify(body, null, 2).replaceAll("'", `'\\''`);
-  return [
-    `curl --no-buffer ${origin}${path} \\`,
-    `  -H "Authorization: Bearer $${KEY}" \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '${json}'`,
-  ].join('\n');
 }
 
 function writeJavaScript({ path, body }: PlaygroundRequest, origin: string): string {
@@ -29,7 +17,7 @@ function writeJavaScript({ path, body }: PlaygroundRequest, origin: string): str
   return [
     `import OpenAI from 'openai';`,
     '',
-    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY} });`,
+    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });`,
     `const stream = await client.${isChat ? 'chat.completions' : 'responses'}.create(${json});`,
     'for await (const event of stream) {',
     isChat
@@ -49,7 +37,7 @@ function writePython({ path, body }: PlaygroundRequest, origin: string): string 
     'import os',
     'from openai import OpenAI',
     '',
-    `client = OpenAI(base_url="${origin}/v1", api_key=os.environ["${KEY}"])`,
+    `client = OpenAI(base_url="${origin}/v1", api_key=os.environ["${KEY_VARIABLE}"])`,
     `stream = client.${isChat ? 'chat.completions' : 'responses'}.create(`,
     ...fields,
     ')',

@@ -1,28 +1,18 @@
-import {
-  Button,
-  Group,
-  MultiSelect,
-  NumberInput,
-  SegmentedControl,
-  Select,
-  Stack,
-  Switch,
-  TagsInput,
-  Text,
-  Textarea,
-} from '@mantine/core';
+import { Button, Group, MultiSelect, NumberInput, Stack, TagsInput, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useModels } from '../api/use-models.ts';
+import { REASONING_EFFORTS, RESPONSE_FORMATS, STOP_TEXTS, TEMPERATURE, TOOL_CHOICES, TOP_P } from '../api/values.ts';
+import { ChoiceField, FilterField, Segments, SelectField, SwitchField, TextAreaField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
 import { QueryError } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
 import { EditorDialog } from './editor.tsx';
 import { usePlaygroundMessages } from './messages.ts';
-import type { PlaygroundMode, PlaygroundSettings } from './request.ts';
+import type { PlaygroundSettings } from './request.ts';
 
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-const MAX_STOP_TEXTS = 4;
 /** Pause after the last key before a search is sent. */
 const SEARCH_PAUSE_MS = 250;
 const EXAMPLE_TOOLS = [
@@ -58,24 +48,22 @@ export function PlaygroundSettingsPanel({ settings, onChange, compare, onCompare
   const playground = usePlaygroundMessages();
   return (
     <Stack gap="sm">
-      <SegmentedControl
+      <Segments
         fullWidth
-        aria-label={playground.mode}
-        data={[
-          { value: 'chat', label: playground.modeChat },
-          { value: 'responses', label: playground.modeResponses },
-        ]}
+        label={playground.mode}
+        values={['chat', 'responses'] as const}
+        labels={playground.modes}
         value={settings.mode}
-        onChange={(mode) => onChange({ mode: mode as PlaygroundMode })}
+        onChange={(mode) => onChange({ mode })}
       />
       <ModelFields settings={settings} onChange={onChange} compare={compare} onCompare={onCompare} />
-      <Textarea
+      <TextAreaField
         label={playground.system}
         autosize
         minRows={2}
         maxRows={8}
         value={settings.system}
-        onChange={(event) => onChange({ system: event.currentTarget.value })}
+        onChange={(system) => onChange({ system })}
       />
       <ToolFields settings={settings} onChange={onChange} />
       <SamplingFields settings={settings} onChange={onChange} />
@@ -85,7 +73,7 @@ export function PlaygroundSettingsPanel({ settings, onChange, compare, onCompare
 
 function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) {
   const playground = usePlaygroundMessages();
-  const models = useQuery({ queryKey: ['models'], queryFn: () => body(api.GET('/v1/models')) });
+  const models = useModels();
   const bases = useKnowledgeBaseOptions(settings.knowledgeBases);
   const served = (models.data?.data ?? []).filter(({ capabilities }) => capabilities.chat_completion);
   const ids = served.map(({ id }) => id);
@@ -100,7 +88,7 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
     <>
       <QueryError query={models} />
       <QueryError query={bases.query} />
-      <Select
+      <SelectField
         label={compare === null ? playground.model : playground.firstModel}
         allowDeselect={false}
         searchable
@@ -110,7 +98,7 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
         onChange={(model) => model !== null && onChange({ model })}
       />
       {compare !== null && (
-        <Select
+        <SelectField
           label={playground.secondModel}
           allowDeselect={false}
           searchable
@@ -119,10 +107,10 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
           onChange={onCompare}
         />
       )}
-      <Switch
+      <SwitchField
         label={playground.compare}
         checked={compare !== null}
-        onChange={(event) => onCompare(event.currentTarget.checked ? other : null)}
+        onChange={(isComparing) => onCompare(isComparing ? other : null)}
       />
       <MultiSelect
         label={playground.knowledge}
@@ -148,12 +136,10 @@ function useKnowledgeBaseOptions(selected: readonly string[]) {
   const [text] = useDebouncedValue(search.trim(), SEARCH_PAUSE_MS);
   const query = useQuery({
     queryKey: ['kb-options', text],
-    queryFn: () =>
-      body(
-        api.GET('/v1/knowledge-bases', {
-          params: { query: { limit: 100, order: 'desc', ...(text !== '' && { search: text }) } },
-        }),
-      ),
+    queryFn: () => {
+      const query = { limit: 100, order: 'desc' as const, ...(text !== '' && { search: text }) };
+      return body(api.GET('/v1/knowledge-bases', { params: { query } }));
+    },
     placeholderData: keepPreviousData,
   });
   const named = useQueries({
@@ -177,20 +163,18 @@ function ToolFields({ settings, onChange }: FieldsProps) {
     <>
       <EditorRow label={playground.tools} value={String(tools.length)} onEdit={() => setEditor('tools')} />
       {tools.length > 0 && (
-        <Select
+        <ChoiceField
           label={playground.toolChoice}
-          allowDeselect={false}
-          data={['auto', 'none', 'required']}
+          values={TOOL_CHOICES}
           value={settings.toolChoice}
-          onChange={(toolChoice) => onChange({ toolChoice: toolChoice as PlaygroundSettings['toolChoice'] })}
+          onChange={(toolChoice) => onChange({ toolChoice })}
         />
       )}
-      <Select
+      <ChoiceField
         label={playground.format}
-        allowDeselect={false}
-        data={['text', 'json_object', 'json_schema']}
+        values={RESPONSE_FORMATS}
         value={settings.format}
-        onChange={(format) => onChange({ format: format as PlaygroundSettings['format'] })}
+        onChange={(format) => onChange({ format })}
       />
       {settings.format === 'json_schema' && (
         <EditorRow
@@ -199,26 +183,17 @@ function ToolFields({ settings, onChange }: FieldsProps) {
           onEdit={() => setEditor('schema')}
         />
       )}
-      <EditorDialog
-        opened={editor === 'tools'}
-        title={playground.tools}
-        help={playground.toolsHelp}
-        example={EXAMPLE_TOOLS}
-        kind="array"
-        value={settings.tools}
-        onClose={() => setEditor(null)}
-        onSave={(text) => onChange({ tools: text })}
-      />
-      <EditorDialog
-        opened={editor === 'schema'}
-        title={playground.schema}
-        help={playground.schemaHelp}
-        example={EXAMPLE_SCHEMA}
-        kind="object"
-        value={settings.schema}
-        onClose={() => setEditor(null)}
-        onSave={(schema) => onChange({ schema })}
-      />
+      {editor !== null && (
+        <EditorDialog
+          title={playground[editor]}
+          {...(editor === 'tools'
+            ? { help: playground.toolsHelp, example: EXAMPLE_TOOLS, kind: 'array' }
+            : { help: playground.schemaHelp, example: EXAMPLE_SCHEMA, kind: 'object' })}
+          value={settings[editor]}
+          onClose={() => setEditor(null)}
+          onSave={(text) => onChange({ [editor]: text })}
+        />
+      )}
     </>
   );
 }
@@ -247,14 +222,16 @@ function SamplingFields({ settings, onChange }: FieldsProps) {
         <NumberInput
           {...shared}
           label={playground.temperature}
-          {...{ min: 0, max: 2, step: 0.1 }}
+          {...TEMPERATURE}
+          step={0.1}
           value={settings.temperature}
           onChange={(temperature) => onChange({ temperature })}
         />
         <NumberInput
           {...shared}
           label="top_p"
-          {...{ min: 0, max: 1, step: 0.05 }}
+          {...TOP_P}
+          step={0.05}
           value={settings.topP}
           onChange={(topP) => onChange({ topP })}
         />
@@ -277,22 +254,16 @@ function SamplingFields({ settings, onChange }: FieldsProps) {
           />
         )}
       </Group>
-      <Select
+      <FilterField
+        isLabelled
         label={playground.effort}
         description={playground.effortHelp}
         placeholder={playground.default}
-        clearable
-        data={EFFORTS}
+        data={REASONING_EFFORTS}
         value={settings.effort}
         onChange={(effort) => onChange({ effort })}
       />
-      {isChat ? (
-        <ChatOnlyFields settings={settings} onChange={onChange} />
-      ) : (
-        <Text size="sm" c="dimmed">
-          {playground.chatOnly}
-        </Text>
-      )}
+      {isChat ? <ChatOnlyFields settings={settings} onChange={onChange} /> : <Hint>{playground.chatOnly}</Hint>}
     </>
   );
 }
@@ -305,14 +276,14 @@ function ChatOnlyFields({ settings, onChange }: FieldsProps) {
       <TagsInput
         label={playground.stopTexts}
         description={playground.stopHelp}
-        maxTags={MAX_STOP_TEXTS}
+        maxTags={STOP_TEXTS.maxItems}
         value={settings.stop}
         onChange={(stop) => onChange({ stop })}
       />
-      <Switch
+      <SwitchField
         label={playground.logprobs}
         checked={settings.logprobs}
-        onChange={(event) => onChange({ logprobs: event.currentTarget.checked })}
+        onChange={(logprobs) => onChange({ logprobs })}
       />
     </>
   );

@@ -1,12 +1,11 @@
 import { Anchor, Drawer, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useFormat } from '../ui/format.ts';
 import { isWebAddress } from '../ui/markdown/parse-inline.ts';
-import { useCommonMessages } from '../ui/messages.ts';
-import { ErrorState, LoadingState } from '../ui/states.tsx';
+import { QueryData } from '../ui/states.tsx';
+import { Hint, PageLink } from '../ui/text.tsx';
 import type { Citation, Passage } from './answer-events.ts';
 import { usePlaygroundMessages } from './messages.ts';
 
@@ -30,7 +29,6 @@ export const useOpenPassage = () => useContext(OpenPassage);
 /** Shows passages in a panel beside its children. */
 export function PassagePanel({ children }: { children: ReactNode }) {
   const playground = usePlaygroundMessages();
-  const common = useCommonMessages();
   const [place, setPlace] = useState<PassagePlace | null>(null);
   return (
     <OpenPassage value={setPlace}>
@@ -41,7 +39,6 @@ export function PassagePanel({ children }: { children: ReactNode }) {
         position="right"
         size="lg"
         title={place?.title ?? playground.passage}
-        closeButtonProps={{ 'aria-label': common.close }}
       >
         {place !== null && <PassageText place={place} />}
       </Drawer>
@@ -52,40 +49,42 @@ export function PassagePanel({ children }: { children: ReactNode }) {
 function PassageText({ place }: { place: PassagePlace }) {
   const playground = usePlaygroundMessages();
   const passage = useQuery({ queryKey: ['passage', place.chunkId], queryFn: () => findPassage(place) });
-  if (passage.isPending) return <LoadingState />;
-  if (passage.isError) return <ErrorState error={passage.error} onRetry={() => void passage.refetch()} />;
+  const { kbId, documentId, chunkId } = place;
   return (
     <Stack>
-      <Anchor component={Link} to={documentPath(place) as never} target="_blank" rel="noopener" size="sm">
+      <PageLink
+        to="/knowledge-bases/$kbId/documents/$documentId"
+        params={{ kbId, documentId }}
+        search={{ chunk: chunkId }}
+        target="_blank"
+        rel="noopener"
+        size="sm"
+      >
         {playground.openDocument}
-      </Anchor>
-      {passage.data === null ? (
-        <Text>{playground.passageGone}</Text>
-      ) : (
-        <>
-          <Text size="sm" c="dimmed">
-            {passage.data.heading_path.join(' › ')}
-          </Text>
-          <mark className="citation passage">{passage.data.text}</mark>
-        </>
-      )}
+      </PageLink>
+      <QueryData query={passage}>
+        {(chunk) =>
+          chunk === null ? (
+            <Text>{playground.passageGone}</Text>
+          ) : (
+            <>
+              <Hint>{chunk.heading_path.join(' › ')}</Hint>
+              <mark className="citation passage">{chunk.text}</mark>
+            </>
+          )
+        }
+      </QueryData>
     </Stack>
   );
 }
-
-const documentPath = ({ kbId, documentId, chunkId }: PassagePlace): string =>
-  `/knowledge-bases/${kbId}/documents/${documentId}?chunk=${chunkId}`;
 
 /** The API lists chunks by document; null when the document no longer has the chunk. */
 async function findPassage({ kbId, documentId, chunkId }: PassagePlace) {
   const path = { kb_id: kbId, document_id: documentId };
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const list = await body(
-      api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', {
-        params: { path, query: { after, limit: PAGE_CHUNKS } },
-      }),
-    );
+    const params = { path, query: { after, limit: PAGE_CHUNKS } };
+    const list = await body(api.GET('/v1/knowledge-bases/{kb_id}/documents/{document_id}/chunks', { params }));
     const chunk = list.data.find(({ id }) => id === chunkId);
     if (chunk !== undefined) return chunk;
     if (!list.has_more || list.last_id === null) return null;
@@ -180,14 +179,12 @@ export function PassageList({ passages }: { passages: readonly Passage[] }) {
             >
               {documentName}
             </Anchor>
-            <Text size="xs" c="dimmed">
-              {format.percent(score)}
-            </Text>
+            <Hint>{format.percent(score)}</Hint>
           </Group>
           {text !== null && (
-            <Text size="sm" c="dimmed" lineClamp={3} className="breakable">
+            <Hint lineClamp={3} className="breakable">
               {text}
-            </Text>
+            </Hint>
           )}
         </div>
       ))}

@@ -1,14 +1,13 @@
 import { Alert, Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, body, pollEvery } from '../api/client.ts';
+import { useRefresh } from '../api/refresh.ts';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { ErrorState } from '../ui/states.tsx';
+import { ErrorState, MutationError } from '../ui/states.tsx';
 import { useStartMessages } from './messages.ts';
 
-const FILES_KEY = ['model-files'];
-const PULLS_KEY = ['model-pulls'];
 const PROGRESS_MS = 1_000;
 
 /** Offers operators a real chat model while only the bundled one answers, and shows its download. Nothing else. */
@@ -16,16 +15,16 @@ export function StartModel() {
   const start = useStartMessages();
   const common = useCommonMessages();
   const format = useFormat();
-  const queryClient = useQueryClient();
-  const files = useQuery({ queryKey: FILES_KEY, queryFn: () => body(api.GET('/v1/admin/model-files')) });
+  const refreshFiles = useRefresh('model-files');
+  const refreshPulls = useRefresh('model-pulls');
+  const files = useQuery({ queryKey: ['model-files'], queryFn: () => body(api.GET('/v1/admin/model-files')) });
   const suggested = files.data?.available.find(({ name }) => name === files.data.suggested);
   const pulls = useQuery({
-    queryKey: PULLS_KEY,
+    queryKey: ['model-pulls'],
     queryFn: async () => {
       const list = await body(api.GET('/v1/admin/model-pulls'));
       // The model answers from now on.
-      if (list.data.some(({ state }) => state === 'completed'))
-        await queryClient.invalidateQueries({ queryKey: FILES_KEY });
+      if (list.data.some(({ state }) => state === 'completed')) await refreshFiles();
       return list;
     },
     enabled: suggested !== undefined,
@@ -33,7 +32,7 @@ export function StartModel() {
   });
   const pull = useMutation({
     mutationFn: (source: string) => body(api.POST('/v1/admin/model-pulls', { body: { source, bind: true } })),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: PULLS_KEY }),
+    onSuccess: refreshPulls,
   });
   if (suggested === undefined) return null;
   const { name, approximate_bytes, license } = suggested;
@@ -59,7 +58,7 @@ export function StartModel() {
           />
         )}
         {current?.state === 'failed' && <ErrorState error={new Error(current.detail ?? common.unreachable)} />}
-        {pull.isError && <ErrorState error={pull.error} />}
+        <MutationError mutation={pull} />
         {!isRunning && (
           <Group>
             <Button onClick={() => pull.mutate(name)} loading={pull.isPending}>

@@ -2,7 +2,7 @@ import { Button, Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
 import { CopyText } from '../ui/copy-text.tsx';
-import { Page } from '../ui/page.tsx';
+import { Page, Section } from '../ui/page.tsx';
 import { useStartMessages } from './messages.ts';
 import { StartModel } from './start-model.tsx';
 
@@ -45,12 +45,9 @@ export function StartPage() {
           </Card>
         ))}
       </SimpleGrid>
-      <Stack gap="xs">
-        <Title order={2} size="h4">
-          {start.code}
-        </Title>
+      <Section title={start.code}>
         <CopyText value={clientCode(location.origin)} />
-      </Stack>
+      </Section>
     </Page>
   );
 }

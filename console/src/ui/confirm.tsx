@@ -1,44 +1,53 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { useRefresh } from '../api/refresh.ts';
 import { useCommonMessages } from './messages.ts';
-import { ErrorState } from './states.tsx';
+import { MutationError } from './states.tsx';
 import { useSendOnce } from './validated-form.tsx';
 
 interface ConfirmButtonProps {
   label: string;
-  title: string;
+  /** Title of the dialog; default: the label and the name. */
+  title?: string;
+  /** The name of the item that the action changes. */
+  name?: string;
   text: string;
   /** Resolves when the action is done; its error is shown in the dialog. */
   action(): Promise<unknown>;
+  /** Names of the queries that the action changes. */
+  refreshes?: readonly string[];
   color?: string;
   children?: ReactNode;
 }
 
 /** A button that asks before it acts. */
-export function ConfirmButton({ label, title, text, action, color = 'red', children }: ConfirmButtonProps) {
+export function ConfirmButton({
+  label,
+  name,
+  text,
+  action,
+  refreshes = [],
+  color = 'red',
+  ...dialog
+}: ConfirmButtonProps) {
   const common = useCommonMessages();
+  const refresh = useRefresh(...refreshes);
   const [isOpen, setOpen] = useState(false);
-  const mutation = useMutation({ mutationFn: action, onSuccess: () => setOpen(false) });
+  const close = () => setOpen(false);
+  const mutation = useMutation({ mutationFn: () => action().then(refresh), onSuccess: close });
   const send = useSendOnce(mutation);
+  const title = dialog.title ?? `${label}: ${name}`;
   return (
     <>
-      <Button
-        size="compact-sm"
-        variant="subtle"
-        color={color}
-        onClick={() => setOpen(true)}
-        aria-label={`${label}: ${title}`}
-      >
-        {label}
-      </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={title}>
+      <RowButton label={label} name={name ?? title} color={color} onClick={() => setOpen(true)} />
+      <Modal opened={isOpen} onClose={close} title={title}>
         <Stack>
           <Text>{text}</Text>
-          {children}
-          {mutation.isError && <ErrorState error={mutation.error} />}
+          {dialog.children}
+          <MutationError mutation={mutation} />
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => setOpen(false)}>
+            <Button variant="default" onClick={close}>
               {common.cancel}
             </Button>
             <Button color={color} loading={mutation.isPending} onClick={send}>
@@ -48,5 +57,24 @@ export function ConfirmButton({ label, title, text, action, color = 'red', child
         </Stack>
       </Modal>
     </>
+  );
+}
+
+interface RowButtonProps {
+  label: string;
+  /** The name of the item, which tells a screen reader the buttons of the rows apart. */
+  name: string;
+  color?: string;
+  variant?: string;
+  loading?: boolean;
+  onClick(): void;
+}
+
+/** A button for one of several items. */
+export function RowButton({ label, name, ...button }: RowButtonProps) {
+  return (
+    <Button size="compact-sm" variant="subtle" aria-label={`${label}: ${name}`} {...button}>
+      {label}
+    </Button>
   );
 }

@@ -2,6 +2,7 @@ import {
   Autocomplete,
   Checkbox,
   type CheckboxGroupProps,
+  type CheckboxProps,
   JsonInput,
   type JsonInputProps,
   MultiSelect,
@@ -10,14 +11,21 @@ import {
   type NumberInputProps,
   PasswordInput,
   type PasswordInputProps,
+  SegmentedControl,
   Select,
   type SelectProps,
+  Switch,
+  type SwitchProps,
   TagsInput,
   type TagsInputProps,
   Textarea,
+  type TextareaProps,
   TextInput,
+  type TextInputProps,
 } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useState } from 'react';
+import { PASSWORD } from '../api/values.ts';
+import { parseJson } from './json.ts';
 import { fill } from './language.tsx';
 import { type CommonMessages, useCommonMessages } from './messages.ts';
 import { useFormFailure } from './validated-form.tsx';
@@ -30,8 +38,29 @@ interface InputProps {
 
 type FieldProps<P> = P & {
   /** The field of the request, as `param` of an error names it. */
-  param: string;
+  param?: string;
 };
+
+/** Properties of an input whose `onChange` receives the value. */
+type ValueProps<P, Value> = Omit<P, 'onChange'> & { onChange(value: Value): void };
+
+/** Makes an input pass its text to `onChange`, not the event. */
+function withText<P>(Input: ComponentType<P>) {
+  const Element = Input as ComponentType<object>;
+  return function TextValue({ onChange, ...props }: ValueProps<P, string>) {
+    const handle = { onChange: (event: FormEvent<HTMLInputElement>) => onChange(event.currentTarget.value) };
+    return <Element {...props} {...handle} />;
+  };
+}
+
+/** Makes an input pass its state to `onChange`, not the event. */
+function withChecked<P>(Input: ComponentType<P>) {
+  const Element = Input as ComponentType<object>;
+  return function CheckedValue({ onChange, ...props }: ValueProps<P, boolean>) {
+    const handle = { onChange: (event: FormEvent<HTMLInputElement>) => onChange(event.currentTarget.checked) };
+    return <Element {...props} {...handle} />;
+  };
+}
 
 /**
  * Makes an input show, until its value changes, why the browser or the API rejected the value. Use the inputs inside of a
@@ -46,31 +75,21 @@ function withFieldError<P extends InputProps>(Input: ComponentType<P>) {
   };
 }
 
-function useFieldError(param: string, value: unknown) {
+function useFieldError(param: string | undefined, value: unknown) {
   const common = useCommonMessages();
   const failure = useFormFailure();
   // The value that the API rejected.
   const [rejected, setRejected] = useState({ failure, value });
   if (rejected.failure !== failure) setRejected({ failure, value });
   const [invalid, setInvalid] = useState<{ message: string; value: unknown } | null>(null);
-  const isNamed = failure?.param === param || failure?.param?.startsWith(`${param}.`);
-  const ofApi = isNamed && rejected.value === value ? failure?.message : undefined;
-  const ofBrowser = invalid !== null && invalid.value === value ? invalid.message : undefined;
+  const isNamed = param !== undefined && (failure?.param === param || failure?.param?.startsWith(`${param}.`));
+  const apiError = isNamed && rejected.value === value ? failure?.message : undefined;
+  const browserError = invalid !== null && invalid.value === value ? invalid.message : undefined;
   const onInvalidCapture = (event: FormEvent) => {
     event.preventDefault();
     setInvalid({ message: describeInvalid(event.target as HTMLInputElement, common), value });
   };
-  return { error: ofBrowser ?? ofApi, onInvalidCapture };
-}
-
-function isObjectOrEmpty(text: string): boolean {
-  if (text.trim() === '') return true;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return { error: browserError ?? apiError, onInvalidCapture };
 }
 
 /** Translates the validation error of the browser. */
@@ -82,8 +101,8 @@ function describeInvalid(input: HTMLInputElement, common: CommonMessages): strin
   return validationMessage;
 }
 
-export const TextField = withFieldError(TextInput);
-export const TextAreaField = withFieldError(Textarea);
+export const TextField = withFieldError(withText<TextInputProps>(TextInput));
+export const TextAreaField = withFieldError(withText<TextareaProps>(Textarea));
 export const NumberField = withFieldError<NumberInputProps>(NumberInput);
 export const SelectField = withFieldError<SelectProps>(Select);
 export const MultiSelectField = withFieldError<MultiSelectProps>(MultiSelect);
@@ -97,13 +116,93 @@ export const TagsField = withFieldError((props: TagsInputProps) => {
 /** The text must be a JSON object or empty. */
 export const JsonField = withFieldError((props: JsonInputProps) => {
   const common = useCommonMessages();
-  const isInvalid = !isObjectOrEmpty(props.value ?? '');
+  const isInvalid = props.value?.trim() !== '' && parseJson(props.value ?? '', 'object') === null;
   const validate = (input: HTMLTextAreaElement | null) => input?.setCustomValidity(isInvalid ? common.notAnObject : '');
   return <JsonInput {...props} ref={validate} />;
 });
-export const CheckboxField = withFieldError(Checkbox);
+export const CheckboxField = withFieldError(withChecked<CheckboxProps>(Checkbox));
+export const SwitchField = withChecked<SwitchProps>(Switch);
 export const CheckboxGroupField = withFieldError<CheckboxGroupProps>(Checkbox.Group);
-export const PasswordField = withFieldError((props: PasswordInputProps) => (
-  // Mantine leaves out `aria-invalid` here.
-  <PasswordInput {...props} aria-invalid={props.error ? true : undefined} />
-));
+export const PasswordField = withFieldError(
+  withText((props: PasswordInputProps) => (
+    // Mantine leaves out `aria-invalid` here.
+    <PasswordInput {...props} aria-invalid={props.error ? true : undefined} />
+  )),
+);
+
+/** A field for a new password, with its rules. */
+export function NewPasswordField(props: FieldProps<ValueProps<PasswordInputProps, string>>) {
+  const common = useCommonMessages();
+  const description = fill(common.tooShort, { count: PASSWORD.minLength });
+  return <PasswordField autoComplete="new-password" required description={description} {...PASSWORD} {...props} />;
+}
+
+/** The field for the name of a resource, the first of a form. */
+export function NameField(props: FieldProps<ValueProps<TextInputProps, string>>) {
+  const common = useCommonMessages();
+  return <TextField param="name" label={common.name} required data-autofocus {...props} />;
+}
+
+interface Options<Value extends string> {
+  values: readonly Value[];
+  /** Default: the values. */
+  labels?: Readonly<Record<Value, string>>;
+}
+
+const toOptions = <Value extends string>({ values, labels }: Options<Value>) =>
+  values.map((value) => ({ value, label: labels?.[value] ?? value }));
+
+type ChoiceProps<Value extends string> = FieldProps<Omit<SelectProps, 'data' | 'value' | 'onChange'>> &
+  Options<Value> & { value: Value; onChange(value: NoInfer<Value>): void };
+
+/** Selects one of several values. */
+export function ChoiceField<Value extends string>({ values, labels, onChange, ...props }: ChoiceProps<Value>) {
+  const data = toOptions({ values, ...(labels && { labels }) });
+  const change = (value: string | null) => value !== null && onChange(value as Value);
+  return <SelectField allowDeselect={false} data={data} onChange={change} {...props} />;
+}
+
+interface FilterProps<Value extends string> extends Omit<SelectProps, 'data' | 'value' | 'onChange'> {
+  label: string;
+  /** Whether the label stands above the field; otherwise only screen readers have it. */
+  isLabelled?: boolean;
+  data: readonly (Value | { value: Value; label: string })[];
+  /** Undefined: not filtered. */
+  value: Value | undefined;
+  onChange(value: Value | undefined): void;
+}
+
+/** Filters a list by one value, or not. The placeholder, the label by default, says what is shown then. */
+export function FilterField<Value extends string>({
+  label,
+  isLabelled,
+  data,
+  value,
+  onChange,
+  ...props
+}: FilterProps<Value>) {
+  const change = (next: string | null) => onChange((next ?? undefined) as Value | undefined);
+  const named = isLabelled ? { label } : { 'aria-label': label };
+  const shared = { ...named, placeholder: label, clearable: true, data: [...data], onChange: change };
+  return <Select {...shared} value={value ?? null} {...props} />;
+}
+
+interface SegmentsProps<Value extends string> extends Options<Value> {
+  label: string;
+  value: Value;
+  onChange(value: NoInfer<Value>): void;
+  fullWidth?: boolean;
+}
+
+/** Selects one of a few values, all of which are shown. */
+export function Segments<Value extends string>({
+  label,
+  onChange,
+  fullWidth,
+  value,
+  ...options
+}: SegmentsProps<Value>) {
+  const width = fullWidth ? { fullWidth } : { w: 'fit-content' };
+  const change = (next: string) => onChange(next as Value);
+  return <SegmentedControl aria-label={label} data={toOptions(options)} value={value} onChange={change} {...width} />;
+}

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, type ButtonProps, Group, Modal, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
+import { useRefresh } from '../api/refresh.ts';
 import { useCommonMessages } from './messages.ts';
-import { ErrorState } from './states.tsx';
+import { MutationError } from './states.tsx';
 import { type FormFailure, type FormMutation, ValidatedForm } from './validated-form.tsx';
 
 interface FormProps {
@@ -32,7 +33,7 @@ export function Form({
     <ValidatedForm mutation={mutation} failure={failure}>
       <Stack>
         {children}
-        {mutation.error !== null && <ErrorState error={mutation.error} />}
+        <MutationError mutation={mutation} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
             {common.cancel}
@@ -51,17 +52,40 @@ interface FormDialogProps extends Omit<FormProps, 'onCancel' | 'mutation'> {
   onClose(): void;
   /** Sends the form. The dialog closes when it resolves, unless `onClose` ran before, and shows its error. */
   submit(): Promise<unknown>;
+  /** Names of the queries that the form changes. */
+  refreshes?: readonly string[];
   size?: string;
 }
 
 /**
  * A dialog with a form. Render it while it is open (`{isOpen && <CreateDialog />}`), so that its fields are empty each time.
  */
-export function FormDialog({ title, onClose, submit, size = 'md', ...form }: FormDialogProps) {
-  const mutation = useMutation<unknown, Error, void>({ mutationFn: submit, onSuccess: onClose });
+export function FormDialog({ title, onClose, submit, refreshes = [], size = 'md', ...form }: FormDialogProps) {
+  const refresh = useRefresh(...refreshes);
+  const mutation = useMutation<unknown, Error, void>({ mutationFn: () => submit().then(refresh), onSuccess: onClose });
   return (
     <Modal opened onClose={onClose} title={title} size={size}>
       <Form {...form} onCancel={onClose} mutation={mutation} />
     </Modal>
+  );
+}
+
+interface DialogButtonProps extends Omit<ButtonProps, 'children'> {
+  label: string;
+  'aria-label'?: string;
+  /** The dialog while it is open. */
+  children(close: () => void): ReactNode;
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ label, children, ...button }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)} {...button}>
+        {label}
+      </Button>
+      {isOpen && children(() => setOpen(false))}
+    </>
   );
 }

@@ -1,6 +1,8 @@
 import { TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { NAME_SEARCH } from '../api/address-values.ts';
 import { useCommonMessages } from './messages.ts';
 
 /** Pause after the last key before a search is sent. */
@@ -26,7 +28,7 @@ export function SearchField({ label, value, onSearch, placeholder }: SearchField
       type="search"
       aria-label={label}
       placeholder={placeholder ?? common.search}
-      maxLength={256}
+      {...NAME_SEARCH}
       w={{ base: '100%', xs: 220 }}
       value={text}
       onChange={(event) => {
@@ -35,4 +37,17 @@ export function SearchField({ label, value, onSearch, placeholder }: SearchField
       }}
     />
   );
+}
+
+/** A field that searches a list for `?q=` of the address. */
+export function AddressSearch({ label }: { label: string }) {
+  const { q = '' } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const search = (text: string) =>
+    void navigate({
+      to: '.',
+      search: (before: object) => ({ ...before, q: text || undefined }),
+      replace: true,
+    } as never);
+  return <SearchField label={label} value={q} onSearch={search} />;
 }

@@ -69,6 +69,16 @@ export function UnfinishedQueries({ queries }: { queries: readonly QueryState[] 
   return failed === undefined ? <LoadingState /> : <QueryError query={failed} />;
 }
 
+/** Shows the data of a query; before, its error or a loading indicator. */
+export function QueryData<T>({ query, children }: { query: UseQueryResult<T>; children(data: T): ReactNode }) {
+  return query.data === undefined ? <UnfinishedQueries queries={[query]} /> : children(query.data);
+}
+
+/** Shows the error of a failed mutation. */
+export function MutationError({ mutation }: { mutation: { error: Error | null } }) {
+  return mutation.error && <ErrorState error={mutation.error} />;
+}
+
 /** Whether a request had no valid session. A wrong password is a 401 as well. */
 const isSessionMissing = ({ status, code }: ApiFailure): boolean => status === 401 && code !== 'invalid_credentials';
 

@@ -1,5 +1,5 @@
 import { Anchor } from '@mantine/core';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useOverviewMessages, useUsageMessages } from './messages.ts';
 import { type Figures, hitRate, type Summary } from './summary.ts';
@@ -18,11 +18,6 @@ export function ModelFigures({ models, onModel }: ModelFiguresProps) {
   const format = useFormat();
   const times = (value: Figures['latency_ms']) =>
     value === null ? '–' : `${format.duration(value.p50)} / ${format.duration(value.p95)}`;
-  const number = (heading: string, cell: (figures: Figures) => string): Column<ModelFigure> => ({
-    heading,
-    cell,
-    isNumber: true,
-  });
   const columns = [
     {
       heading: usage.model,
@@ -32,13 +27,15 @@ export function ModelFigures({ models, onModel }: ModelFiguresProps) {
         </Anchor>
       ),
     },
-    number(usage.requests, ({ requests }) => format.number(requests)),
-    number(overview.errors, ({ failed }) => format.number(failed)),
-    number(overview.tokens, ({ prompt_tokens, completion_tokens }) => format.number(prompt_tokens + completion_tokens)),
-    number(overview.firstToken, ({ first_token_ms }) => times(first_token_ms)),
-    number(overview.latency, ({ latency_ms }) => times(latency_ms)),
-    number(overview.cacheRate, (figures) => format.optionalPercent(hitRate(figures))),
-    number(usage.cost, ({ cost_micros }) => format.money(cost_micros)),
+    numberColumn<ModelFigure>(usage.requests, ({ requests }) => format.number(requests)),
+    numberColumn<ModelFigure>(overview.errors, ({ failed }) => format.number(failed)),
+    numberColumn<ModelFigure>(overview.tokens, ({ prompt_tokens, completion_tokens }) =>
+      format.number(prompt_tokens + completion_tokens),
+    ),
+    numberColumn<ModelFigure>(overview.firstToken, ({ first_token_ms }) => times(first_token_ms)),
+    numberColumn<ModelFigure>(overview.latency, ({ latency_ms }) => times(latency_ms)),
+    numberColumn<ModelFigure>(overview.cacheRate, (figures) => format.optionalPercent(hitRate(figures))),
+    numberColumn<ModelFigure>(usage.cost, ({ cost_micros }) => format.money(cost_micros)),
   ];
   return <DataTable label={overview.byModel} items={models} columns={columns} rowKey={({ model }) => model} />;
 }

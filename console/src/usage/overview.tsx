@@ -1,12 +1,13 @@
-import { Select, SimpleGrid, Stack, Title } from '@mantine/core';
+import { SimpleGrid, Stack } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
 import { EngineHealth } from '../models/engine-health.tsx';
+import { FilterField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
-import { Page } from '../ui/page.tsx';
+import { Page, Section } from '../ui/page.tsx';
 import { Stat } from '../ui/stat.tsx';
-import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { EmptyState, UnfinishedQueries } from '../ui/states.tsx';
 import { useOverviewMessages, useUsageMessages } from './messages.ts';
 import { OverviewCharts } from './overview-charts.tsx';
 import { ModelFigures } from './overview-models.tsx';
@@ -47,23 +48,20 @@ function Figures({ period, model, onModel }: FiguresProps) {
   const usage = useUsageMessages();
   const all = useSummary(period);
   const selected = useSummary(period, model === undefined ? {} : { model });
-  if (all.isPending || selected.isPending) return <LoadingState />;
-  const failed = all.isError ? all : selected.isError ? selected : null;
-  if (failed !== null) return <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />;
-  if (all.data === undefined || selected.data === undefined) return <LoadingState />;
+  if (all.data === undefined || selected.data === undefined) return <UnfinishedQueries queries={[all, selected]} />;
   const models = [...new Set([...all.data.models.map((one) => one.model), ...(model === undefined ? [] : [model])])];
   return (
     <Stack gap="lg">
       {models.length > 0 && (
-        <Select
+        <FilterField
+          isLabelled
           label={usage.model}
           placeholder={usage.allModels}
-          clearable
           searchable
           maw={280}
           data={models}
-          value={model ?? null}
-          onChange={(value) => onModel(value ?? undefined)}
+          value={model}
+          onChange={onModel}
         />
       )}
       <Stats summary={selected.data} balanceMicros={all.data.balance_micros} />
@@ -72,10 +70,9 @@ function Figures({ period, model, onModel }: FiguresProps) {
       ) : (
         <>
           <OverviewCharts summary={selected.data} />
-          <Title order={2} size="h4">
-            {overview.byModel}
-          </Title>
-          <ModelFigures models={all.data.models} onModel={onModel} />
+          <Section title={overview.byModel}>
+            <ModelFigures models={all.data.models} onModel={onModel} />
+          </Section>
         </>
       )}
     </Stack>

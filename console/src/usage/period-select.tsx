@@ -1,16 +1,13 @@
-import { SegmentedControl } from '@mantine/core';
+import { SUMMARY_PERIODS } from '../api/address-values.ts';
+import { Segments } from '../ui/fields.tsx';
 import { useOverviewMessages } from './messages.ts';
-import { PERIODS, type Period } from './summary.ts';
+import type { Period } from './summary.ts';
 
 /** Chooses the period of a page. */
 export function PeriodSelect({ value, onChange }: { value: Period; onChange(period: Period): void }) {
   const overview = useOverviewMessages();
+  const labels = overview.periods;
   return (
-    <SegmentedControl
-      aria-label={overview.period}
-      data={PERIODS.map((period) => ({ value: period, label: overview.periods[period] }))}
-      value={value}
-      onChange={(period) => onChange(period as Period)}
-    />
+    <Segments label={overview.period} values={SUMMARY_PERIODS} labels={labels} value={value} onChange={onChange} />
   );
 }

@@ -1,20 +1,19 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { SUMMARY_PERIODS } from '../api/address-values.ts';
 import { api, body, pollEvery } from '../api/client.ts';
-import type { paths } from '../api/schema.d.ts';
 import { useSession } from '../api/session.ts';
+import type { Schema } from '../api/types.ts';
 
 /** Figures of the calls of a period. */
-export type Summary = paths['/v1/usage/summary']['get']['responses'][200]['content']['application/json'];
+export type Summary = Schema<'UsageSummary'>;
 /** Figures of calls in a period. */
 export type Figures = Summary['total'];
 
-/** Periods that can be shown. */
-export const PERIODS = ['1h', '24h', '7d', '30d'] as const;
 /** A period that ends now. */
-export type Period = (typeof PERIODS)[number];
+export type Period = (typeof SUMMARY_PERIODS)[number];
 
 /** The period of a search parameter; a day unless it is valid. */
-export const toPeriod = (value: unknown): Period => PERIODS.find((period) => period === value) ?? '24h';
+export const toPeriod = (value: unknown): Period => SUMMARY_PERIODS.find((period) => period === value) ?? '24h';
 
 /** Milliseconds between reads; long periods change slowly. */
 const REFRESH_MS: Readonly<Record<Period, number>> = { '1h': 5_000, '24h': 15_000, '7d': 60_000, '30d': 60_000 };

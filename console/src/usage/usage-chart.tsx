@@ -1,5 +1,6 @@
-import { SegmentedControl, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useMemo, useState } from 'react';
+import { Segments } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { TimeChart } from '../ui/time-chart.tsx';
 import { useOverviewMessages, useUsageMessages } from './messages.ts';
@@ -44,20 +45,14 @@ export function UsageByDay({ rows, days, keys, measure, onMeasure }: UsageByDayP
       return { label: name, values: starts.map((time) => byTime.get(time) ?? 0) };
     };
     const compared = keys.map((id) => {
-      const ofKey = rows.filter((row) => row.key_id === id);
-      return line(ofKey[0]?.key_name ?? id, ofKey);
+      const own = rows.filter((row) => row.key_id === id);
+      return line(own[0]?.key_name ?? id, own);
     });
     return { times: starts, series: compared.length > 0 ? compared : [line(label, rows)] };
   }, [rows, days, keys, measure, label]);
   return (
     <Stack gap="sm">
-      <SegmentedControl
-        aria-label={usage.measure}
-        w="fit-content"
-        data={MEASURES.map((value) => ({ value, label: labels[value] }))}
-        value={measure}
-        onChange={(value) => onMeasure(value as Measure)}
-      />
+      <Segments label={usage.measure} values={MEASURES} labels={labels} value={measure} onChange={onMeasure} />
       <TimeChart
         label={`${label} ${usage.perDay}`}
         times={times}

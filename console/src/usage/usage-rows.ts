@@ -1,9 +1,10 @@
 import { api, body } from '../api/client.ts';
 import type { paths } from '../api/schema.d.ts';
+import type { Schema } from '../api/types.ts';
 
 type UsageQuery = NonNullable<paths['/v1/usage']['get']['parameters']['query']>;
 /** Calls of a bucket of time, by group. */
-export type UsageRow = paths['/v1/usage']['get']['responses'][200]['content']['application/json']['data'][number];
+export type UsageRow = Schema<'UsageBucket'>;
 
 /** What usage can be grouped by, and the days that can be shown. */
 export const USAGE_GROUPS = ['model', 'key', 'route'] as const;

@@ -1,4 +1,5 @@
 import { useSession } from '../api/session.ts';
+import { numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
@@ -20,29 +21,22 @@ export function UsageTable({ days, group, filter }: UsageTableProps) {
     ({ model: row.model, key: row.key_name ?? fill(usage.deletedKey, { id: row.key_id ?? '' }), route: row.route })[
       group
     ] ?? '–';
-  const number = (heading: string, cell: (row: UsageRow) => string) => ({ heading, cell, isNumber: true });
   return (
     <ResourceTable<UsageRow>
       label={usage.title}
       queryKey={['usage-groups', organization.id, days, group, filter]}
-      fetchPage={(after) =>
-        readUsage(days, {
-          bucket: 'total',
-          group_by: group,
-          limit: 50,
-          ...filter,
-          ...(after !== undefined && { after }),
-        })
-      }
+      fetchPage={async (page) => ({
+        data: await readUsage(days, { bucket: 'total', group_by: group, ...page, ...filter }),
+      })}
       rowKey={(row) => row.model ?? row.key_id ?? row.route ?? ''}
       empty={usage.empty}
       columns={[
         { heading: usage[group], cell: name },
-        number(usage.requests, (row) => format.number(row.requests)),
-        number(usage.promptTokens, (row) => format.number(row.prompt_tokens)),
-        number(usage.cachedTokens, (row) => format.number(row.cached_tokens)),
-        number(usage.completionTokens, (row) => format.number(row.completion_tokens)),
-        number(usage.cost, (row) => format.money(row.cost_micros)),
+        numberColumn(usage.requests, (row) => format.number(row.requests)),
+        numberColumn(usage.promptTokens, (row) => format.number(row.prompt_tokens)),
+        numberColumn(usage.cachedTokens, (row) => format.number(row.cached_tokens)),
+        numberColumn(usage.completionTokens, (row) => format.number(row.completion_tokens)),
+        numberColumn(usage.cost, (row) => format.money(row.cost_micros)),
       ]}
     />
   );

@@ -1,15 +1,16 @@
-import { Button, Group, MultiSelect, Select, SimpleGrid } from '@mantine/core';
+import { Button, Group, MultiSelect, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
+import { ChoiceField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { Page } from '../ui/page.tsx';
 import { Stat } from '../ui/stat.tsx';
-import { EmptyState, ErrorState, LoadingState } from '../ui/states.tsx';
+import { EmptyState, UnfinishedQueries } from '../ui/states.tsx';
 import { useUsageMessages } from './messages.ts';
 import { UsageByDay } from './usage-chart.tsx';
-import { csvLink, MAX_COMPARED_KEYS, readUsage, USAGE_DAYS, USAGE_GROUPS, type UsageGroup } from './usage-rows.ts';
+import { csvLink, MAX_COMPARED_KEYS, readUsage, USAGE_DAYS, USAGE_GROUPS } from './usage-rows.ts';
 import { type UsageSearch, useUsageQuery } from './usage-search.ts';
 import { UsageTable } from './usage-table.tsx';
 
@@ -37,19 +38,19 @@ export function UsagePage() {
       }
     >
       <Group align="flex-end">
-        <Select
+        <ChoiceField
           label={usage.period}
-          allowDeselect={false}
-          data={USAGE_DAYS.map((value) => ({ value: String(value), label: fill(usage.days, { days: value }) }))}
+          values={USAGE_DAYS.map(String)}
+          labels={Object.fromEntries(USAGE_DAYS.map((each) => [each, fill(usage.days, { days: each })]))}
           value={String(days)}
-          onChange={(value) => value !== null && change({ days: Number(value) })}
+          onChange={(value) => change({ days: Number(value) })}
         />
-        <Select
+        <ChoiceField
           label={usage.groupBy}
-          allowDeselect={false}
-          data={USAGE_GROUPS.map((value) => ({ value, label: usage[value] }))}
+          values={USAGE_GROUPS}
+          labels={usage}
           value={group}
-          onChange={(value) => value !== null && change({ group: value as UsageGroup })}
+          onChange={(value) => change({ group: value })}
         />
         <KeySelect days={days} value={keys} onChange={(next) => change({ keys: next.join(',') || undefined })} />
       </Group>
@@ -104,8 +105,7 @@ function UsageFigures({ query, onMeasure }: UsageFiguresProps) {
     queryKey: ['usage', organization.id, days, keys],
     queryFn: () => readUsage(days, { bucket: 'day', ...filter, ...(keys.length > 0 && { group_by: 'key' }) }),
   });
-  if (byDay.isPending) return <LoadingState />;
-  if (byDay.isError) return <ErrorState error={byDay.error} onRetry={() => void byDay.refetch()} />;
+  if (byDay.data === undefined) return <UnfinishedQueries queries={[byDay]} />;
   const rows = byDay.data.data;
   if (rows.length === 0) return <EmptyState text={usage.empty} />;
   const sum = (field: 'requests' | 'prompt_tokens' | 'completion_tokens' | 'cost_micros') =>

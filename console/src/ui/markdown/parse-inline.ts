@@ -50,14 +50,14 @@ class InlineParser {
       if (end > start) nodes.push({ type: 'text', text: this.#text.slice(start, end), at: this.#at + start });
     };
     while (index < to) {
-      const found = depth < MAX_DEPTH ? this.#match(index, to, depth) : null;
-      if (found === null) {
+      const match = depth < MAX_DEPTH ? this.#match(index, to, depth) : null;
+      if (match === null) {
         index += 1;
         continue;
       }
       flush(index);
-      nodes.push(found.node);
-      index = found.end;
+      nodes.push(match.node);
+      index = match.end;
       start = index;
     }
     flush(to);
@@ -137,8 +137,8 @@ class InlineParser {
   }
 
   #target(at: number): LinkTarget | null {
-    const known = this.#targets.get(at);
-    if (known !== undefined) return known;
+    const cached = this.#targets.get(at);
+    if (cached !== undefined) return cached;
     LINK_TARGET.lastIndex = at;
     const href = LINK_TARGET.exec(this.#text)?.[1] ?? '';
     const target = isWebAddress(href) ? { href, end: LINK_TARGET.lastIndex } : null;
@@ -149,10 +149,10 @@ class InlineParser {
   #address(index: number, to: number): { node: Inline; end: number } | null {
     URL_START.lastIndex = index;
     if (/\w/.test(this.#text[index - 1] ?? ' ') || !URL_START.test(this.#text)) return null;
-    const found = URL_TEXT.exec(this.#text.slice(index, to))?.[0] ?? '';
-    let length = found.length;
-    while (TRAILING.includes(found[length - 1] ?? ' ')) length -= 1;
-    const href = found.slice(0, length);
+    const address = URL_TEXT.exec(this.#text.slice(index, to))?.[0] ?? '';
+    let length = address.length;
+    while (TRAILING.includes(address[length - 1] ?? ' ')) length -= 1;
+    const href = address.slice(0, length);
     if (!isWebAddress(href)) return null;
     const text: Inline = { type: 'text', text: href, at: this.#at + index };
     return { node: { type: 'link', href, children: [text] }, end: index + href.length };
