@@ -112,7 +112,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   return app;
 }
 
-/** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration and the audit log. Commands call it, too. */
+/** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration, audit log. Commands call it, too. */
 export function adminRoutes(app: App, deps: AdminDeps): void {
   organizationRoutes(app, deps);
   keyRoutes(app, { ...deps, keySpending: { forget: forgetKeySpend, awaitRevocations } });

@@ -40,7 +40,7 @@ export interface Deps {
   screen: Screen;
   /** Scores texts for a content policy of an organization. Not metered: the policy is the operator's. */
   scoreTexts(texts: readonly string[], organizationId: string): Promise<ModerationScores[]>;
-  /** Charges tokens of work that goes on after its request against the token limits of a key; a negative number returns them. */
+  /** Charges tokens of work after its request against the token limits of a key; a negative number returns them. */
   chargeTokens(caller: Caller, tokens: number): void;
   metrics: MetricsRegistry;
   /** Returns Unix milliseconds. */

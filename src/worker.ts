@@ -32,7 +32,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** Interval of the check for knowledge bases whose embedding model has been rebound. */
 const RE_EMBED_CHECK_MS = 15_000;
 
-/** Interval of the check of all search indexes, besides the one at start. Damage found by a search triggers a check immediately. */
+/** Interval of the check of all search indexes, besides that at start. A search that finds damage triggers one too. */
 const INDEX_CHECK_MS = 24 * HOUR_MS;
 /** Short, because searches are rejected during a repair. */
 const INDEX_REPAIR_MS = 5_000;

@@ -7,7 +7,7 @@ export type AccountAdminDeps = Pick<Deps, 'db' | 'config' | 'now'> & {
   bindings: { isModelId(id: string): boolean };
   /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
   evictKeys(id: string): void;
-  /** Lets the changed budget of a key take effect: within the transaction of the change, and after it in every process. */
+  /** Applies the changed budget of a key: within the transaction of the change, and after it in every process. */
   keySpending: {
     forget(sql: Sql, keyId: string): Promise<unknown>;
     awaitRevocations(sql: Sql, keyId: string): Promise<void>;

@@ -27,7 +27,7 @@ export async function insertOrganization(
   return rows.length === 1;
 }
 
-/** Selects organizations that are not deleted, oldest first; only the one of that name, or those whose name contains `search`. */
+/** Selects organizations that are not deleted, oldest first, by name or a part of it (`search`). */
 export function selectOrganizations(
   sql: Sql,
   bounds: PageBounds,
@@ -66,7 +66,7 @@ export async function lockOrganizationOfAnyState(sql: Sql, id: string): Promise<
   return row ?? null;
 }
 
-/** Marks an organization as deleted, revokes its keys, and notifies every process. Its data is deleted by the next purge. */
+/** Marks an organization as deleted, revokes its keys, notifies all processes. The next purge deletes its data. */
 export async function markOrganizationDeleted(sql: Sql, id: string, at: Date): Promise<void> {
   await sql.update(organizations).set({ deletedAt: at, purgeAt: at }).where(eq(organizations.id, id));
   await sql

@@ -21,7 +21,7 @@ export interface EventFilter {
   until?: Date | undefined;
 }
 
-/** Bound of the difference between `createdAt` and the time in an id, through which the primary key serves time ranges. */
+/** Bound of the difference between `createdAt` and the time in an id: the primary key serves time ranges. */
 const MAX_ID_SKEW_MS = 3_600_000;
 
 const eventIdAt = (time: Date, skewMs: number): string => minIdAt('auditEvent', time.getTime() + skewMs);

@@ -1,6 +1,6 @@
 import { index, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 
-/** A changed field. Values are stored only for accounts and credits; contents and secrets of other resources are not. */
+/** A changed field. Values are stored for accounts and credits only; contents and secrets are not. */
 export interface FieldChange {
   field: string;
   from?: unknown;

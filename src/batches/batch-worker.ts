@@ -16,7 +16,7 @@ export function batchHandler(deps: BatchWorkerDeps, concurrency: number): JobHan
   return ({ batchId }, signal) => runBatch({ ...deps, permits }, batchId, signal);
 }
 
-/** Takes a batch from its current state to its end. Every step starts where a crash or another process has left the batch. */
+/** Takes a batch from its state to its end. Every step starts where a crash or another process has left it. */
 async function runBatch(deps: RunDeps, batchId: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();

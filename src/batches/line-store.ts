@@ -133,7 +133,7 @@ export async function clearUnrecordedUsage(sql: Sql, batchId: string, lines: rea
     .where(and(eq(batchLines.batchId, batchId), inArray(batchLines.line, [...lines])));
 }
 
-/** Fails all lines without a result, and counts them. `error` is JSON of `{code, message}`. Returns how many. Requires a transaction. */
+/** Fails all lines without a result. Returns how many. `error`: JSON of `{code, message}`. Requires a transaction. */
 export async function failPendingLines(sql: Sql, batchId: string, error: string): Promise<number> {
   const failed = await sql
     .update(batchLines)

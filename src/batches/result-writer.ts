@@ -78,7 +78,7 @@ export class ResultWriter {
   }
 }
 
-/** Records the usage that an ended process left in the outbox of a batch. Usage that the ledger has is not recorded again. */
+/** Records usage that an ended process left in the outbox of a batch, unless the ledger has it. */
 export async function recordLeftUsage(
   { db, recordUsage }: Pick<ResultWriterDeps, 'db' | 'recordUsage'>,
   batchId: string,

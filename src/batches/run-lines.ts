@@ -75,7 +75,7 @@ async function runPendingLines(
   }
 }
 
-/** Decides how the run ended, and fails the lines that were not run. Changes nothing when another process has done so. */
+/** Decides how the run ended, and fails lines that were not run. Changes nothing if another process has done so. */
 async function endRun({ db, metrics, now }: RunDeps, batch: BatchRow): Promise<void> {
   const notRun = { cancelled: 0, expired: 0 };
   await db.sql.transaction(async (sql) => {

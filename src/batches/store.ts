@@ -17,7 +17,7 @@ export async function selectBatch(sql: Sql, organizationId: string, id: string):
   return row ?? null;
 }
 
-/** Selects a batch and locks its row until the transaction ends; null when it does not exist. Requires a transaction. */
+/** Selects a batch and locks its row until the transaction ends; null if it does not exist. Requires a transaction. */
 export async function lockBatch(sql: Sql, organizationId: string, id: string): Promise<BatchRow | null> {
   const [row] = await sql.select().from(batches).where(hasBatchId(organizationId, id)).for('update');
   return row ?? null;

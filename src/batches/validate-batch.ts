@@ -55,7 +55,7 @@ export async function validateBatch(deps: ValidationDeps, batch: BatchRow, signa
   });
 }
 
-/** Ends a batch whose validation did not end in time, because the store of its file or the process failed again and again. */
+/** Ends a batch whose validation did not end in time because its store or the process failed repeatedly. */
 async function expireBatch(deps: ValidationDeps, batch: BatchRow): Promise<void> {
   const isExpired = await whileValidating(deps, batch, async (sql) => {
     await updateBatch(sql, batch, { status: 'expired', expiredAt: new Date(deps.now()) });
@@ -64,7 +64,7 @@ async function expireBatch(deps: ValidationDeps, batch: BatchRow): Promise<void>
   if (isExpired) batchMetrics(deps.metrics).ended('expired');
 }
 
-/** Runs `write` in a transaction while the batch is `validating`. Returns false when it is not, such as after a cancellation. */
+/** Runs `write` in a transaction while the batch is `validating`. Returns false if it is not, as after a cancellation. */
 function whileValidating(
   { db }: ValidationDeps,
   { id, organizationId }: BatchRow,

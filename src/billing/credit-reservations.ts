@@ -64,7 +64,7 @@ export class CreditReservations {
     await this.#givingBack;
   }
 
-  /** Reads the limits of a key, or of the keys of an organization, again, and uses no more of leases that may have been revoked. */
+  /** Reads the limits of a key or of an organization's keys again, and stops using leases that may have been revoked. */
   evictLimits(id: string): void {
     this.#limits.evict(id);
     for (const share of this.#shares.values()) {
@@ -80,14 +80,14 @@ export class CreditReservations {
     if (!share.isExtending) void this.#extend(share);
   }
 
-  /** A process without a share of the account has only to read its limits again. Never rejects: `giveBack` tries again. */
+  /** A process without a share of the account only reads its limits again. Never rejects: `giveBack` tries again. */
   async #acknowledge(id: string): Promise<void> {
     await deleteRevokedLease(this.#db.sql, this.#lease.id, id).catch((error: unknown) =>
       this.#logger.warn({ error: describeError(error) }, 'change of a limit not acknowledged'),
     );
   }
 
-  /** Reads all limits again, and leases what running calls have reserved, after other processes may have taken it over. */
+  /** Reads all limits again, and leases what running calls have reserved: other processes may have taken it over. */
   #leaseAgain(): void {
     this.#limits.evict();
     for (const share of this.#shares.values()) this.#leaseAnew(share);

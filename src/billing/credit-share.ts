@@ -84,7 +84,7 @@ export class CreditShare {
     this.isRevoked = true;
   }
 
-  /** Gives back what is more than the calls since the last time have needed. Returns what is left of the lease; null: all of it. */
+  /** Gives back what recent calls did not need. Returns the remaining lease; null: all of it. */
   giveBack(): number | null {
     const keptMicros = this.#peakMicros + this.#recentCostMicros;
     this.#peakMicros = this.#reservedMicros;
@@ -95,7 +95,7 @@ export class CreditShare {
     return this.#leasedMicros;
   }
 
-  /** Uses no more than the lease in the database: less than expected after a lost result of a statement, and 0 after a lost lease. */
+  /** Uses no more than the lease in the database: less after a lost result of a statement, 0 after a lost lease. */
   limit(leasedMicros: number): void {
     this.#leasedMicros = Math.min(this.#leasedMicros, leasedMicros);
   }

@@ -172,7 +172,7 @@ export function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<nu
   });
 }
 
-/** Deletes what `readKeySpend` has stored, so that it is added up again, and revokes leases: for every change of a key's budget. */
+/** Deletes what `readKeySpend` has stored, and revokes leases: for every change of a key's budget. */
 export async function forgetKeySpend(sql: Sql, keyId: string): Promise<void> {
   await sql.delete(keySpend).where(eq(keySpend.keyId, keyId));
   await revokeEverywhere(sql, keyId);
@@ -196,7 +196,7 @@ interface Summand {
   where: SQL;
 }
 
-/** Adds up usage from the daily sums as far as those reach, and from the records after them. `start`: milliseconds since 1970. */
+/** Adds up usage from the daily sums, and from the records after them. `start`: milliseconds since 1970. */
 async function sumUsageSince(
   sql: Sql,
   start: number,

@@ -5,7 +5,7 @@ import { isRunning } from '../leases/process-lease.ts';
 import { sumKeyUsage } from './credits.ts';
 import { creditLeases, keySpend } from './tables.ts';
 
-/** A lease is extended by this part of what is left, so that most reservations need no statement, and the last credits none too many. */
+/** A lease is extended by this part of the balance: most reservations need no statement, and little credit lies idle. */
 const SPARE_DIVISOR = 32;
 
 /** What a lease holds a part of: the balance of an organization, or the budget of a key in one period. */
@@ -60,7 +60,7 @@ export function extendLease(
   });
 }
 
-/** Locks the row of an account. `limitMicros`: null is unlimited. Limits are read, not cached: this process may not know a new one yet. */
+/** Locks the row of an account. `limitMicros`: null is unlimited; read, not cached, as another process may change it. */
 async function lockAccount(
   sql: Sql,
   { id, budget }: CreditAccount,

@@ -27,7 +27,7 @@ export function costMicros(tokens: BilledTokens, pricing: Pricing, isBatch = fal
   return Number((units + divisor - 1n) / divisor);
 }
 
-/** The most completion tokens that cost at most `micros` together with an uncached prompt; null when completions are free. */
+/** Maximum completion tokens that cost at most `micros` with an uncached prompt; null when completions are free. */
 export function affordableTokens(
   micros: number,
   promptTokens: number,
@@ -40,7 +40,7 @@ export function affordableTokens(
   return left < 0n ? 0 : Number(left / completion);
 }
 
-/** Prices per token, and how many of their units are a micro. In tenths of parts, so that the price of a cached token is an integer. */
+/** Prices per token, and their units per micro: tenths of parts, so that the price of a cached token is an integer. */
 function toUnits(pricing: Pricing, isBatch: boolean) {
   const [cached, completion] = [toParts(pricing.prompt), CACHED_DIVISOR * toParts(pricing.completion)];
   const divisor = CACHED_DIVISOR * PARTS_PER_MICRO * TOKENS_PER_UNIT[pricing.unit] * (isBatch ? BATCH_DIVISOR : 1n);

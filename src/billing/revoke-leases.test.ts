@@ -35,7 +35,7 @@ describe('a changed limit', () => {
     t.after(() => deaf.stop());
     return deaf;
   };
-  /** Waits until the lower limit of an organization or key holds. A process without notifications learns it when it renews its leases. */
+  /** Waits until a lowered limit holds in every process: those without notifications learn it as they renew leases. */
   const awaitLower = async (id: string, deaf?: TestProcess) => {
     const timer = setInterval(() => void deaf?.credits.giveBack(), 5);
     await withDeadline('the end of the leases', awaitRevocations(db.sql, id)).finally(() => clearInterval(timer));
@@ -196,7 +196,7 @@ describe('a changed limit', () => {
       await updateApiKey(sql, keyId, { budget });
       await forgetKeySpend(sql, keyId);
     });
-  /** Limits of calls that had none, or another: earlier balance and budget, the change, and whose leases are awaited. */
+  /** Limits of calls that had none or another: earlier balance and budget, the change, and whose leases are awaited. */
   const FIRST_LIMITS = [
     {
       name: 'a balance',

@@ -42,7 +42,7 @@ export class SpendingLimitsCache {
     return limits instanceof Promise ? this.#requireCurrent(caller, limits) : limits;
   }
 
-  /** Evicts a key or the keys of an organization, or all keys without an id. What a running query reads is read again. */
+  /** Evicts a key, the keys of an organization, or (without an id) all keys. A running query is repeated. */
   evict(id?: string): void {
     this.#evictions += 1;
     this.#limits.evict((keyId, { organizationId }) => id === undefined || keyId === id || organizationId === id);

@@ -70,7 +70,7 @@ export const usageDaily = pgTable(
 /** Days that `usage_daily` holds, without gaps from the first on. */
 export const usageRollups = pgTable('usage_rollups', { day: date({ mode: 'string' }).primaryKey() });
 
-/** Every change of a balance but usage. Append-only: sum of amounts - sum of `charged_micros` = balance, or 0 while it is unlimited. */
+/** Changes of balances except usage. Append-only: amounts - `charged_micros` = balance, or 0 while unlimited. */
 export const creditTransactions = pgTable(
   'credit_transactions',
   {

@@ -31,7 +31,7 @@ export interface BlobStore {
   size(key: string, signal: AbortSignal): Promise<number | null>;
   /** Deletes a blob and the remains of an interrupted `put`. Idempotent. */
   delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Health check: resolves when the store accepts writes. Throws an Error with a message for the operator otherwise. */
+  /** Health check: resolves when the store accepts writes. Otherwise throws an Error with a message for the operator. */
   check(signal: AbortSignal): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export function newBlobKey(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** First digits of the keys of markers, so that a folder with nothing else counts as empty (`data-folder/stored-data.ts`). */
+/** First digits of markers' keys: a folder with nothing else counts as empty (`data-folder/stored-data.ts`). */
 const MARKER_PREFIX = '000000000000';
 
 /** Returns the key of a new blob that only identifies its store. */

@@ -24,7 +24,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 256;
 /** Maximum number of attempts per request (network errors and 5xx are retried). */
 const MAX_ATTEMPTS = 4;
-/** Limit of all attempts of a request without a body, until the head of its response. A store that hangs counts as unavailable. */
+/** Limit of all attempts of a request until the head of its response. A store that hangs counts as unavailable. */
 const HEAD_TIMEOUT_MS = 20_000;
 /** Error codes of Node for connections that break or cannot be made, and names of the SDK for timeouts. */
 const NETWORK_CODE =

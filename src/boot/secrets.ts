@@ -6,7 +6,7 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { readOptionalFile } from '../lib/read-optional-file.ts';
 import { createSecrets, type Secrets } from '../lib/secrets.ts';
 
-/** File of the generated encryption key, in the data folder. Credentials encrypted with a lost key cannot be decrypted. */
+/** File of the generated encryption key. Credentials encrypted with a lost key cannot be decrypted. */
 export const SECRETS_KEY_FILE = 'secrets.key';
 
 const KEY_BYTES = 32;

@@ -33,7 +33,7 @@ interface SignInDeps {
   passwordCost?: PasswordCost;
 }
 
-/** Adds what signing in needs: the limits of attempts, the cost of password hashes, and the issuer of OpenID Connect where one is configured. */
+/** Adds what signing in needs: limits of attempts, cost of password hashes, and the OpenID Connect issuer, if any. */
 export function assembleSignIn<Base extends SignInDeps>(deps: Base) {
   const { oidcIssuer } = deps.config;
   return {

@@ -71,7 +71,7 @@ async function selectIdentity(sql: Sql, name: StoreName) {
   return row;
 }
 
-/** Marks the store before its row is inserted: the row of another process is visible only with the marker that it names. */
+/** Marks the store before its row is inserted: a row of another process is visible only with its marker. */
 async function adopt(sql: Sql, name: StoreName, store: MarkedStore) {
   const row = { store: name, marker: await store.mark(), location: store.location };
   await sql.insert(storeIdentities).values(row).onConflictDoNothing();

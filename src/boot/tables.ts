@@ -1,6 +1,6 @@
 import { pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 
-/** The stores that belong to this database, as the first process used them. Processes with other stores do not start. */
+/** Stores that belong to this database, as the first process used them. Processes with other stores do not start. */
 export const storeIdentities = pgTable('store_identities', {
   store: text({ enum: ['files', 'index', 'secrets'] }).primaryKey(),
   /** Marker that exists in this store only: the key of a blob, the name of a table, or a value sealed with the key. */

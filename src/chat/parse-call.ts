@@ -22,7 +22,7 @@ export interface ChatCall {
   readonly includesUsage: boolean;
 }
 
-/** Fields of OpenAI's API that change the answer, so they are rejected instead of ignored. Value: the field to use instead. */
+/** OpenAI's fields that change the answer: rejected, not ignored. Value: the field to use instead. */
 const UNSUPPORTED = {
   functions: 'tools',
   function_call: 'tool_choice',

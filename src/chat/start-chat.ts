@@ -22,7 +22,7 @@ export interface ChatRun {
   /** `chatcmpl-...` */
   id: string;
   head: CompletionHead;
-  /** Resolves when the prompt has been processed. The caller must handle its rejection, and read the events of the generation. */
+  /** Resolves after prompt processing. The caller must handle its rejection, and read the events of the generation. */
   started: Promise<StartedChat>;
   /** Results of screening the messages and, after the end of the generation, an answer that is not streamed. */
   notices(): Notices;

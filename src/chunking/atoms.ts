@@ -22,7 +22,7 @@ export interface Atoms {
   /** Offsets in the text. */
   starts: Uint32Array;
   ends: Uint32Array;
-  /** Prefix sums of token counts: `tokensBefore[i]` is the total of atoms 0 to i-1. Has one entry more than there are atoms. */
+  /** Prefix sums of token counts: `tokensBefore[i]` is the total of atoms 0 to i-1. One entry more than atoms. */
   tokensBefore: Uint32Array;
 }
 

@@ -46,7 +46,7 @@ export function cutRecursive(atoms: Atoms, boundaries: Uint8Array, sizes: ChunkS
   return cutAtBest(atoms, sizes, (atom) => BOUNDARY_VALUES[boundaries[atom] ?? BoundaryKind.word] ?? 0);
 }
 
-/** Ends each chunk where `value(atom)`, the value of a cut before an atom, plus the filled share of the chunk is highest. */
+/** Ends each chunk where `value(atom)` (of a cut before the atom) plus the filled share of the chunk is highest. */
 export function cutAtBest(
   atoms: Atoms,
   sizes: ChunkSizes,

@@ -47,7 +47,7 @@ export interface ChatTerminal {
   isTerminal: boolean;
 }
 
-/** Answers line by line until the input ends or `/bye`. Errors are shown, and the chat goes on; without a terminal the first one ends it. */
+/** Answers line by line until the input ends or `/bye`. Without a terminal, the first error ends the chat. */
 export async function runChat(session: ChatSession, { input, output, isTerminal }: ChatTerminal): Promise<void> {
   const terminal = createInterface({ input, output, terminal: isTerminal });
   let answering: AbortController | null = null;

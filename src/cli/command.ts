@@ -12,7 +12,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Commander's `Command` with the conventions of `quire`: errors are thrown, help goes through `console`, examples follow the options. */
+/** Commander's `Command` with `quire`'s conventions: throws errors, prints help by `console`, examples after options. */
 export class CliCommand extends Command {
   constructor(name?: string) {
     super(name);

@@ -3,7 +3,7 @@ import { OperatorError } from '../lib/operator-error.ts';
 /** The user has stopped the command. The message states what became of the work. The process exits with code 130. */
 export class Interrupted extends OperatorError {}
 
-/** Signals within this time count as one: under `npm run`, npm forwards the Ctrl-C that the terminal has sent already. */
+/** Signals within this time count as one: under `npm run`, npm forwards the Ctrl-C that the terminal has sent. */
 const REPEAT_WINDOW_MS = 500;
 /** Exit code after a second signal: 128 + SIGINT. */
 const EXIT_SIGINT = 130;

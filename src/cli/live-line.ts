@@ -4,7 +4,7 @@ const BAR_WIDTH = 24;
 /** Minimum time between two progress lines when the output is not a terminal. */
 export const LOG_INTERVAL_MS = 5_000;
 
-/** Destination of progress output. A terminal gets one line that is overwritten, any other output gets one line per update. */
+/** Destination of progress output: one line that is overwritten on a terminal, otherwise one line per update. */
 export interface ProgressOutput {
   isTTY?: boolean;
   columns?: number;

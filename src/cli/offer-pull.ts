@@ -47,7 +47,7 @@ export async function offerPull({ pull, input, output, decline, showUnreachable,
   }
 }
 
-/** Whether a person can answer: both streams are a terminal, which this process may read. The kernel stops background jobs that read. */
+/** Whether a person can answer: both streams are a terminal, and this process is no background job. */
 export function canAsk(): boolean {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false;
   try {

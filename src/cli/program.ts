@@ -2,7 +2,7 @@ import { VERSION } from '../lib/version.ts';
 import { CliCommand, rejectBlankValues } from './command.ts';
 import { exitWhenPipeCloses } from './output.ts';
 
-/** A command or group of commands in `quire --help`. Its module is imported only when it is called, which keeps every start fast. */
+/** A command or group of commands in `quire --help`. Its module is imported when called, for fast starts. */
 interface CommandEntry {
   name: string;
   summary: string;

@@ -27,7 +27,7 @@ import { StartOutput } from './start-output.ts';
 import type { StateDeps } from './state-command.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
-/** Requests still running `drainMs` after SIGTERM are aborted. An aborted call ends after the current step of its engine. */
+/** Aborts requests that run `drainMs` after SIGTERM. An aborted call ends after the current step of its engine. */
 const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 
 /** A process that starts, and how. */

@@ -23,7 +23,7 @@ export async function runStateCommand(
   return openState(needs, (deps) => run(deps, input));
 }
 
-/** Opens the database in this process for `use`. Its modules are imported here, which keeps commands fast that find a service. */
+/** Opens the database in this process for `use`. Imports its modules here: most commands find a service. */
 export async function openState<T>(needs: StateNeeds, use: (deps: StateDeps) => Promise<T>): Promise<T> {
   const { loadConfig } = await import('../config/config.ts');
   const config = loadConfig();

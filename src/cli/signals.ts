@@ -3,10 +3,10 @@ import type { Logger } from '../lib/logger.ts';
 
 /** Exit code after a second signal: 128 + SIGTERM. */
 const EXIT_SIGTERM = 143;
-/** Signals of a terminal within this time count as one: under `npm start`, npm forwards the Ctrl-C that the terminal has sent already. */
+/** Signals within this time count as one: under `npm start`, npm forwards the Ctrl-C that the terminal has sent. */
 const REPEAT_WINDOW_MS = 500;
 
-/** Ends the process if it received a signal while it was loading: imports block the event loop, so the handlers of start.js run here. */
+/** Ends the process after a signal during loading: imports block the event loop, so start.js's handlers run here. */
 export async function exitIfSignalled(): Promise<void> {
   await setImmediate();
 }

@@ -19,7 +19,7 @@ export class StatusLine extends LiveLine {
     this.#now = now;
   }
 
-  /** Updates the line. The first word of `label` names the phase; the remaining time is estimated from the rate of that phase. */
+  /** Updates the line. The first word of `label` is the phase; its rate gives the remaining time. */
   show(label: string, { done, total }: Progress): void {
     const now = this.#now();
     const name = label.split(' ')[0] ?? '';

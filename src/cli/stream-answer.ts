@@ -11,7 +11,7 @@ export interface StreamedAnswer {
   isStopped: boolean;
 }
 
-/** Sends a chat request and passes the answer to `write` as it is generated. An aborted `signal` ends the answer and is no error. */
+/** Sends a chat request and passes the answer to `write` as it is generated. An abort ends it without error. */
 export async function streamAnswer(
   api: ApiClient,
   request: object,

@@ -64,7 +64,7 @@ async function* toGenerator<T>(items: readonly T[]): AsyncGenerator<T, void, und
   yield* items;
 }
 
-/** Returns the `count` choices with the highest mean log probability, best first. Keeps the order if there are not more. */
+/** Returns the `count` choices with the highest mean log probability, best first; all in their order if not more. */
 function bestChoices(choices: CollectedChoice[], count: number): CollectedChoice[] {
   if (choices.length <= count) return choices;
   return choices.toSorted((a, b) => meanLogprob(b.logprobs) - meanLogprob(a.logprobs)).slice(0, count);

@@ -19,7 +19,7 @@ export function legacyLogprobs(tokens: readonly PromptToken[], offset: number) {
   };
 }
 
-/** Characters before each token, and of all tokens at the end. A token inside a character starts where the character does. */
+/** Characters before each token, and of all tokens at the end. A token inside a character starts with it. */
 function characterStarts(tokens: readonly PromptToken[]): number[] {
   const decoder = new TextDecoder();
   let characters = 0;

@@ -16,7 +16,7 @@ export type CompletionDeps = Pick<
   'config' | 'models' | 'reserve' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'
 >;
 
-/** Maximum number of prompts of one request that run concurrently, so that one request cannot fill the queue of an engine. */
+/** Maximum concurrent prompts of one request, so that one request cannot fill the queue of an engine. */
 const MAX_CONCURRENT_PROMPTS = 8;
 
 /** An event of one of the request's prompts. */
@@ -38,7 +38,7 @@ export interface CompletionRun {
   /** `cmpl-...` */
   id: string;
   head: CompletionHead;
-  /** Resolves when the first prompt has been processed. The caller must handle its rejection before it reads `events`. */
+  /** Resolves after processing of the first prompt. The caller must handle its rejection before it reads `events`. */
   started: Promise<Generation>;
   events: AsyncGenerator<PromptEvent, void, undefined>;
   /** Results of screening the prompts and, after the end of `events`, non-streamed completions. */

@@ -26,7 +26,7 @@ export interface SettingSource {
   value: unknown;
 }
 
-/** Validated configuration with defaults, created by `loadConfig`: the declared settings, and what follows from other sources. */
+/** Validated configuration with defaults, created by `loadConfig`: declared settings and derived values. */
 export interface Config extends Omit<SettingValues, 'memoryLimitMb'> {
   /** Memory limit of the process and the budget of its components. */
   memory: { limit: MemoryLimit; budget: MemoryBudget };
@@ -175,7 +175,7 @@ function readAliases(parsed: { toJS(): unknown }, path: string): unknown {
   }
 }
 
-/** Replaces `${NAME}` by environment variables or the files that they name, so that files under version control need no secrets. */
+/** Replaces `${NAME}` by environment variables or the files that they name: versioned files need no secrets. */
 function expandVariables(value: unknown, environment: Record<string, string | undefined>, path: string): unknown {
   if (typeof value === 'string') {
     return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {

@@ -6,7 +6,7 @@ import { heapFlags, isMemoryShort, MIN_MEMORY_MB, planMemory, RECOMMENDED_MEMORY
 
 const MB = 2 ** 20;
 const LIMITS_MB = [MIN_MEMORY_MB, 1_023, 1_024, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 65_536];
-/** Memory of the service, the loaded bundled models and the embedded database after eight chats, measured with the minimum limit. */
+/** Memory of service, loaded bundled models and embedded database after eight chats, at the minimum limit. */
 const IDLE_MB = 380;
 /** Memory of a reader besides its heap and buffers. */
 const READER_BASE_MB = 85;

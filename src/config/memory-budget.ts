@@ -6,7 +6,7 @@ import { OperatorError } from '../lib/operator-error.ts';
 export interface MemoryBudget {
   /** V8 old space of the service process. */
   mainHeapMb: number | null;
-  /** V8 semi-space of the service process. A gateway call allocates 90 KB: 32 MB halves the scavenges of 16 MB for 50 MB under load. */
+  /** V8 semi-space. A gateway call allocates 90 KB: 32 MB halves the scavenges of 16 MB for 50 MB under load. */
   mainYoungHeapMb: number;
   /** Largest JSON body. Parsed, it takes several times its size on the heap. */
   maxBodyMb: number;

@@ -30,7 +30,7 @@ interface Token {
   expiresAt: number;
 }
 
-/** Tokens of one HTTP client, which lives as long as a job: by account, server and scope. Requested once, also by concurrent clients. */
+/** Tokens of one HTTP client (one job), by account, server and scope. Concurrent callers share a request. */
 const TOKENS = new WeakMap<GuardedHttp, Map<string, Promise<Token>>>();
 
 /**

@@ -52,7 +52,7 @@ const NOT_BUILT =
 /** Whether the console was built. */
 export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));
 
-/** Serves the console at `/`: one page for all paths, and files whose names have a hash of their content. Null: not built. */
+/** Serves the console at `/`: one page for all paths, and files with a hash in their names. Null: not built. */
 export async function consoleRoutes(app: App, folder: string | null): Promise<void> {
   if (folder === null || !isConsoleBuilt(folder)) {
     app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>

@@ -26,7 +26,7 @@ const LOCK_TIMEOUT_MS = 250;
 /** State reported by a lock. */
 export interface LockOptions {
   logger: Logger;
-  /** Called at most once, when the locked file is no longer at its path: another process may have locked another one. */
+  /** Called at most once, if the locked file has left its path: another process may have locked another one. */
   onLost: () => void;
   /** Time in which a service whose lock file was removed has to exit; for tests. */
   graceMs?: number;

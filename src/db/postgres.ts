@@ -29,7 +29,7 @@ export interface PostgresServer extends Pick<Database, 'description' | 'isExclus
   name: string;
 }
 
-/** Opens a PostgreSQL by its URL; waits while it starts or recovers. Throws an `OperatorError` when it does not respond. */
+/** Opens a PostgreSQL by its URL; waits while it starts or recovers. Throws an `OperatorError` without response. */
 export function openPostgres(url: string, logger: Logger): Promise<Database> {
   const name = `The database at ${withoutPassword(url)}`;
   const connection = { connectionString: url };
@@ -104,7 +104,7 @@ async function migrateLocked(pool: Pool): Promise<void> {
   }
 }
 
-/** Throws an `OperatorError` when a newer version has migrated the database: its tables may mean something else than this version reads. */
+/** Throws an `OperatorError` if a newer version has migrated the database: its tables may mean something else. */
 async function requireKnownSchema(connection: PoolClient): Promise<void> {
   const { rows: tables } = await connection.query("select to_regclass('drizzle.__drizzle_migrations') as name");
   if (tables[0].name === null) return;

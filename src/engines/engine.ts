@@ -68,7 +68,7 @@ export interface PromptDocument {
  */
 export type DocumentMode = 'rendered' | 'native' | 'selective' | 'ignored';
 
-/** A text to continue, without a chat template. With a suffix, the model fills in the text between (fill-in-the-middle). */
+/** A text to continue, without a chat template. With a suffix: fill-in-the-middle. */
 export interface TextPrompt {
   kind: 'text';
   text: string;
@@ -260,7 +260,7 @@ export interface GenerationEngine {
   countTokens?(prompt: ChatPrompt, scope: string, signal: AbortSignal): Promise<number | null>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
-  /** Upstreams only: whether the server enforces JSON schemas. Sends a short generation; throws when the server rejects it. */
+  /** Upstreams only: whether the server enforces JSON schemas. Sends a short generation; throws if it is rejected. */
   enforcesSchemas?(signal: AbortSignal): Promise<boolean>;
   /** Engines on this machine only: the current load. Loads no model. Throws like `check`. */
   load?(signal: AbortSignal): Promise<EngineLoad>;

@@ -73,7 +73,7 @@ function newestEvictableOfLargestScope(
 export interface AdmissionRequest {
   scope: string;
   readonly share: number;
-  /** Ends the request with an error, to make room for another organization. Called at most once, and only before `begun`. */
+  /** Ends the request with an error, to make room for another organization. Called at most once, before `begun`. */
   evict(error: ApiError): void;
 }
 
@@ -90,7 +90,7 @@ interface Entry {
   isStarted: boolean;
 }
 
-/** Admission control of a queue shared by organizations: bounds the queue, and sheds load of the largest organization first. */
+/** Admission control of a queue shared by organizations: bounds it, and sheds load of the largest one first. */
 export class FairAdmission {
   readonly #error: (message: string) => ApiError;
   /** In order of arrival. */
@@ -114,7 +114,7 @@ export class FairAdmission {
     };
   }
 
-  /** Whether `decideAdmission` admits a request of the scope without an eviction. Allocates nothing: every call runs this. */
+  /** Whether `decideAdmission` admits a request of the scope without eviction. Allocates nothing: runs for every call. */
   #hasRoom(scope: string): boolean {
     let total = 0;
     let own = 0;

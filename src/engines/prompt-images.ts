@@ -2,7 +2,7 @@ import type { ChatMessage, ChatPrompt, PromptImage } from './engine.ts';
 
 /** Tokens of an image: more than models make of most images, for estimates. */
 export const IMAGE_TOKENS = 2_048;
-/** Tokens of the largest image of the models in use (Qwen2.5-VL: 12.8 million pixels, 784 a token), for upper bounds. */
+/** Tokens of the largest image of common models (Qwen2.5-VL: 12.8 million pixels, 784 a token), as upper bound. */
 export const MAX_IMAGE_TOKENS = 16_384;
 
 /** Number of images in the messages. */

@@ -118,7 +118,7 @@ export class ModelRegistry implements ModelLookup {
     return [...new Set(this.list().flatMap((model) => model.engine ?? []))];
   }
 
-  /** The prefix caches by model id. Models that share an engine share its cache, which is listed under the first of them. */
+  /** Prefix caches by model id. Models that share an engine share its cache, listed under the first of them. */
   cacheUsageByModel(): ReadonlyMap<string, ModelCacheUsage> {
     const usages = new Map<string, ModelCacheUsage>();
     for (const { id, engine } of this.#cachingModels()) {
@@ -132,7 +132,7 @@ export class ModelRegistry implements ModelLookup {
     return usages;
   }
 
-  /** The other models that use the cache of a model's engine, by the first model of the engine, as `cacheUsageByModel` lists it. */
+  /** Other models that use the cache of an engine, by its first model, as `cacheUsageByModel` lists it. */
   cacheSharers(): ReadonlyMap<string, readonly string[]> {
     const models = this.list();
     return new Map(

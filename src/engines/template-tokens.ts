@@ -4,7 +4,7 @@ import type { ChatMessage, ChatPrompt } from './engine.ts';
 const UNKNOWN_TOKENS = 512;
 /** Role markers and white space of a message, in small vocabularies that spell them. */
 const MESSAGE_TOKENS = 32;
-/** By how much prompts of the same roles differ besides their texts: dates in system prompts, settings of the reasoning. */
+/** Difference of prompts of the same roles besides their texts: dates in system prompts, reasoning settings. */
 const MARGIN_TOKENS = 16;
 /** Longest conversations that are recorded: bounds the number of their sequences of roles. */
 const MAX_MESSAGES = 4;
@@ -21,7 +21,7 @@ export const SAMPLE_PROMPTS: readonly ChatPrompt[] = [
   [system, user, assistant, user],
 ].map((messages) => ({ kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: false }));
 
-/** Upper bounds of the tokens that a chat template adds to a prompt, from counted prompts with the same sequence of roles. */
+/** Upper bounds of the tokens that a chat template adds, from counted prompts with the same sequence of roles. */
 export class TemplateTokens {
   /** By the roles of the messages. */
   readonly #leastTokens = new Map<string, number>();

@@ -6,7 +6,7 @@ import { invalidFile } from './limits.ts';
 /** Bytes from which the encoding is detected. */
 const DETECTION_BYTES = 65_536;
 
-/** Maps chardet's names to names that `createDecoder` knows. ASCII is a subset of the Windows encoding usually meant. */
+/** Maps chardet's names to those of `createDecoder`. ASCII is a subset of the Windows encoding usually meant. */
 const CHARDET_NAMES: Readonly<Record<string, string>> = {
   'UTF-32 LE': 'utf-32le',
   'UTF-32 BE': 'utf-32be',
@@ -18,7 +18,7 @@ const BINARY_CHARACTERS = /[\u0000-\u0008\u000e-\u0019\u001c-\u001f\u007f-\u0084
 /** Maximum share of binary characters in a text: some programs leave a few. */
 const MAX_BINARY_SHARE = 0.03;
 const FALLBACK = 'windows-1252';
-/** Non-ASCII bytes from which valid UTF-8 is no coincidence: two or three Chinese characters in GB 2312 may be valid UTF-8 too. */
+/** Non-ASCII bytes from which valid UTF-8 is no coincidence: a few characters in GB 2312 may be valid UTF-8 too. */
 const MIN_CERTAIN_BYTES = 12;
 
 /**

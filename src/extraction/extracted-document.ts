@@ -12,7 +12,7 @@ export interface Block {
   end: number;
   /** Heading level, 1 (highest) to 6. */
   level?: number;
-  /** On a heading within a paragraph (`**Upgrade.** Stop the service.`): it heads only the rest of it, the next block. */
+  /** On a heading within a paragraph (`**Upgrade.** Stop the service.`): it heads only the next block. */
   isRunIn?: true;
   /** Page on which the block begins, from 1; absent for formats without pages. */
   page?: number;

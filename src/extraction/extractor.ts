@@ -92,7 +92,7 @@ export class Extractor {
     }
   }
 
-  /** Opens a file and reads little of it. Resolves with the error with which `extract` would fail; null when the file can be read. */
+  /** Opens a file and reads little of it. Resolves with the error with which `extract` would fail, or null. */
   async check(file: SourceFile, signal: AbortSignal): Promise<IngestionError | null> {
     for await (const extraction of this.extract(file, { chunkSizeTokens: 0, isCheck: true }, signal)) {
       if ('error' in extraction) return extraction.error;

@@ -14,7 +14,7 @@ export const MAX_HEADING_CHARACTERS = 1_000;
 export const MAX_METADATA_TEXT_CHARACTERS = 16_384;
 /** Maximum pages of a PDF. */
 export const MAX_PAGES = 5_000;
-/** Time limit for one document, or for the next document of a file that holds many. 600 pages took 8 s on a busy machine. */
+/** Time limit for a document, or the next document of a file with many. 600 pages took 8 s on a busy machine. */
 export const DOCUMENT_SECONDS = 300;
 /** JavaScript heap limit of a reader process. */
 export const READER_HEAP_MB = 512;

@@ -7,7 +7,7 @@ const MAX_NESTING = 100;
 /** CommonMark with tables. Link reference definitions are paragraphs, because they are text of the document. */
 const PARSER = new MarkdownIt({ html: true, maxNesting: MAX_NESTING }).disable('reference');
 
-/** A bold opening of a paragraph that ends like a heading: `**Upgrade.** ...`, `**Upgrade:** ...`, `**Upgrade**: ...`. */
+/** A bold opening that ends like a heading: `**Upgrade.** ...`, `**Upgrade:** ...`, `**Upgrade**: ...`. */
 const RUN_IN_HEADING = /^(\*\*|__)(?=\S)[^*_\n]{1,60}(?:[.:!?]\1|\1:)(?=\s+\S)/;
 
 /** Block kinds by token type; other tokens are `other`. */

@@ -61,7 +61,7 @@ function parseObject(line: string, number: number): Record<string, unknown> {
   return fields;
 }
 
-/** Whether a value is nested deeper than `depth`. Iterates level by level, because recursion could overflow the stack. */
+/** Whether a value is nested deeper than `depth`. Iterates by level, because recursion could overflow the stack. */
 function isDeeperThan(value: object, depth: number): boolean {
   let level: object[] = [value];
   for (let i = 0; level.length > 0; i++) {
@@ -71,7 +71,7 @@ function isDeeperThan(value: object, depth: number): boolean {
   return false;
 }
 
-/** Splits a byte stream into lines, numbered from 1. `bytes` is null for a line above MAX_LINE_BYTES, which is discarded. */
+/** Splits a byte stream into lines, numbered from 1. `bytes` is null for a discarded line above MAX_LINE_BYTES. */
 async function* splitLines(
   stream: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ number: number; bytes: Uint8Array | null }> {

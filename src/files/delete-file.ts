@@ -4,7 +4,7 @@ import { deleteOrphanedBlob, type OrphanedBlobDeps } from './orphaned-blobs.ts';
 import type { DeletedFile } from './schema.ts';
 import { deleteFileRow, insertOrphanedBlob, isFileInUse, lockFile } from './store.ts';
 
-/** Deletes a file and its bytes. Throws 404 `file_not_found`, and 409 `file_in_use` while a job or batch uses the file. */
+/** Deletes a file and its bytes. Throws 404 `file_not_found`, 409 `file_in_use` while a job or batch uses it. */
 export async function deleteFile(
   deps: OrphanedBlobDeps & { now(): number },
   organizationId: string,

@@ -5,7 +5,7 @@ import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { File } from './schema.ts';
 import { type FileRow, selectFile } from './store.ts';
 
-/** Finds a file of the organization. Throws 404 `file_not_found` with `param` for unknown ids and files of other organizations. */
+/** Finds a file of the organization. Throws 404 `file_not_found` with `param` for unknown and foreign ids. */
 export async function findFile(
   deps: Pick<Deps, 'db'>,
   organizationId: string,

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 import { requireFormat, requirePurposeFormat, sanitizeFilename } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 
-/** Inspects bytes under a name in chunks of `size`. Returns the defect; null when the bytes are accepted and passed on unchanged. */
+/** Inspects bytes under a name in chunks of `size`. Returns the defect; null if the bytes pass unchanged. */
 async function inspect(name: string, bytes: Uint8Array, size = bytes.length || 1, isTraining = false) {
   const pieces = async function* () {
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

@@ -18,7 +18,7 @@ export function receiveUpload(
   return readForm(source, FORM_RULES, signal, (form) => uploadFile(deps, organizationId, toNewFile(form), signal));
 }
 
-/** Returns the identity of an upload for idempotency: name, purpose and content, independent of the multipart boundary. */
+/** Returns the identity of an upload for idempotency: name, purpose and content, not the multipart boundary. */
 export const uploadIdentity = ({
   filename,
   purpose,

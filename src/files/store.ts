@@ -120,7 +120,7 @@ export async function claimOrphanedBlob(sql: Sql, blobKey: string): Promise<bool
   return rows.length === 1;
 }
 
-/** Marks the bytes as being deleted. Returns false when the key is not listed: a file owns the bytes, or they are deleted. */
+/** Marks the bytes as being deleted. Returns false if the key is not listed: a file owns them, or they are deleted. */
 export async function markOrphanedBlobDeleting(sql: Sql, blobKey: string): Promise<boolean> {
   const rows = await sql
     .update(orphanedBlobs)

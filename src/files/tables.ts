@@ -13,7 +13,7 @@ export const files = pgTable(
     sha256: text().notNull(),
     /** Key of the content in the blob store. */
     blobKey: text('blob_key').notNull(),
-    /** `unchecked`: the content is being checked, which the API shows as `uploaded`. `uploaded`: valid and not used yet, shown as `processed`. */
+    /** `unchecked`: being checked, shown as `uploaded`. `uploaded`: valid and not used yet, shown as `processed`. */
     status: text({ enum: ['unchecked', 'uploaded', 'processed', 'error'] }).notNull(),
     statusDetails: text('status_details'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),

@@ -1,6 +1,6 @@
 import unhomoglyph from 'unhomoglyph';
 
-/** Characters without a glyph: default-ignorable ones (zero-width, variation selectors, tags), controls and annotation marks. */
+/** Characters without a glyph: default-ignorable (zero-width, variation selectors, tags), controls, annotation marks. */
 const INVISIBLE = /[[\p{Default_Ignorable_Code_Point}\p{Cc}\ufff9-\ufffc]--\p{White_Space}]+/gv;
 /** White space that is not a single space. The braille blank has no dots. */
 const BLANKS = /[[\p{White_Space}\u2800]--[ ]][\p{White_Space}\u2800]*| [\p{White_Space}\u2800]+/gv;
@@ -27,7 +27,7 @@ export function toSkeleton(text: string): string {
   return simplify(text).replace(REPLACEABLE, replaceLookalike).normalize('NFC');
 }
 
-/** Lookalikes of a small letter can differ from those of its capital: `η` looks like `n`, `Η` like `H`. `I` looks like `l`, so `i` becomes `l`. */
+/** Small letters and capitals have different lookalikes: `η` and `n`, `Η` and `H`. `I` looks like `l`, so `i` is `l`. */
 function replaceLookalike(character: string): string {
   const cached = replacements.get(character);
   if (cached !== undefined) return cached;

@@ -51,7 +51,7 @@ export class NormalizedWindows {
     }
   }
 
-  /** The last position up to `limit` where a cut does not change the normalized text; `limit` when there is none nearby. */
+  /** The last position up to `limit` where a cut does not change the normalized text; else `limit`. */
   #findCut(limit: number): number {
     if (limit >= this.#text.length) return this.#text.length;
     const { normalize } = this.#matcher;

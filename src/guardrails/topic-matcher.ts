@@ -20,7 +20,7 @@ export interface TopicMatch {
 
 /** A character of a word: letters, marks, digits and connectors such as `_` of any script. */
 const WORD_CHARACTER = /[\p{L}\p{M}\p{N}\p{Pc}]/u;
-/** Scripts that put no spaces between words: a word of these is matched wherever it stands, as it has no boundaries to look for. */
+/** Scripts without spaces between words: their words match anywhere, as they have no boundaries. */
 const UNSPACED_SCRIPT = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
 
 interface State {

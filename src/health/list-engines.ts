@@ -8,7 +8,7 @@ import type { EngineStatus, EngineStatusList } from './engine-schema.ts';
 
 const LOAD_TIMEOUT_MS = 2_000;
 
-/** Describes every engine of this process: its state, slots, memory and servers. Loads no model; upstream servers are probed. */
+/** Describes every engine of this process: state, slots, memory, servers. Loads no model; probes upstream servers. */
 export async function listEngines({ models }: Pick<Deps, 'models'>): Promise<EngineStatusList> {
   const engines = models.runtimes().map(async (runtime): Promise<EngineStatus> => {
     const ids = models.list().filter((model) => modelRuntime(model) === runtime);

@@ -6,7 +6,7 @@ import { newId } from '../lib/ids.ts';
 /** Connections of requests that limit the time of their body themselves, instead of the timeout of the server. */
 const ownTimeouts = new WeakSet<Socket>();
 
-/** Exempts the current request of a connection from the request timeout of the server. Returns a function that ends the exemption. */
+/** Exempts the current request of a connection from the request timeout. Returns a function that ends the exemption. */
 export function exemptFromRequestTimeout(socket: Socket): () => void {
   ownTimeouts.add(socket);
   return () => ownTimeouts.delete(socket);

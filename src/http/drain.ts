@@ -6,7 +6,7 @@ import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Handlers that have not settled. A handler outlives its closed connection, so connections cannot be counted instead. */
+    /** Handlers that have not settled. Handlers outlive closed connections, so connections cannot be counted instead. */
     inFlight: InFlight;
   }
 }

@@ -7,7 +7,7 @@ import { setRateLimitHeaders } from './rate-limit.ts';
 /** Final frame of a complete stream. A stream without it is truncated. */
 const DONE = 'data: [DONE]\n\n';
 
-/** Returns a signal that aborts when the client disconnects before the response is complete; already aborted if it has. */
+/** Returns a signal that aborts when the client disconnects before the response is complete, or has disconnected. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   if (reply.raw.destroyed) controller.abort(new ClientDisconnected());

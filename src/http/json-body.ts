@@ -13,10 +13,10 @@ import { JsonLimits } from './json-limits.ts';
 import type { PublicBodies } from './public-bodies.ts';
 import { needsNoKey, takesBody } from './unread-body.ts';
 
-/** Bodies up to this size are parsed in one event-loop turn without counting: they cannot hold `MAX_JSON_VALUES` values. */
+/** Bodies up to this size are parsed in one turn without counting: they cannot hold `MAX_JSON_VALUES` values. */
 const SMALL_BYTES = 98_304;
 
-/** Media types of JSON. Old clients send `text/json`. Browsers send neither to another origin before it allows them to. */
+/** Media types of JSON. Old clients send `text/json`. Browsers send neither to another origin without permission. */
 const JSON_TYPES = ['application/json', 'text/json'];
 
 declare module 'fastify' {
@@ -83,7 +83,7 @@ interface Reception {
   admit(bytes: { added: number; total: number }): void;
 }
 
-/** Reads and decodes the body. Chunks of a large one take time slices, so that the bodies of one organization delay no other. */
+/** Reads and decodes the body. Chunks of a large one take time slices: one organization delays no other. */
 function receiveText(payload: RequestPayload, { signal, organizationId, admit }: Reception): Promise<BodyText> {
   return new Promise((resolve, reject) => {
     const decoder = new BodyDecoder();

@@ -1,6 +1,6 @@
 import { invalidValue } from '../errors.ts';
 
-/** Maximum JSON values in one body. Parsing and checking this many takes about 30 ms; real requests have a few thousand. */
+/** Maximum JSON values in one body. Parsing and checking them takes about 30 ms; real requests have thousands. */
 export const MAX_JSON_VALUES = 100_000;
 /** Maximum bytes of all member names in one body. V8 interns names, at ten times the cost of other strings. */
 export const MAX_NAME_BYTES = 4 * 1024 * 1024;

@@ -16,7 +16,7 @@ interface Schema {
 
 type Remove = (value: unknown) => void;
 
-/** Compiles a function that deletes the nulls of optional fields from a value in place, whether or not the value matches the schema. */
+/** Compiles a function that deletes nulls of optional fields in place, whether or not the value matches the schema. */
 export function nullRemover(schema: object): Remove {
   return compile(schema as Schema) ?? (() => undefined);
 }

@@ -68,7 +68,7 @@ const INFO = {
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 };
 
-/** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
+/** Serves the OpenAPI 3.1 description of the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
 export async function describeApi(app: App, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {

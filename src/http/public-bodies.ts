@@ -1,7 +1,7 @@
 import { type ApiError, engineUnavailable, requestTimeout } from '../errors.ts';
 import type { BodyReservation } from './body-budget.ts';
 
-/** Maximum size of the body of a route that needs no key, in bytes. The longest form, with every character escaped, has 8 KiB. */
+/** Maximum body of a route that needs no key, in bytes. The longest form, fully escaped, has 8 KiB. */
 export const MAX_PUBLIC_BODY_BYTES = 16_384;
 /** Time for such a body to arrive. */
 export const PUBLIC_BODY_MS = 10_000;

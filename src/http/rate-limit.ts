@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../lib/caller.ts';
 import type { App } from './app.ts';
 
-/** Classes of routes. Each has request buckets and slots of its own, so that polling a job does not use up inference. */
+/** Classes of routes, each with its own request buckets and slots: polling a job does not use up inference. */
 export const RATE_CLASSES = ['inference', 'uploads', 'knowledge', 'management', 'general'] as const;
 
 /** One of `RATE_CLASSES`. */
@@ -47,7 +47,7 @@ export interface RateLease {
   settleTokens(): void;
   /** Estimated tokens that were taken; 0 before `reserveTokens` and without token limits. */
   readonly reservedTokens: number;
-  /** Leaves the estimated tokens to work that goes on after the response, in any process, and settles them with `chargeTokens`. */
+  /** Leaves the estimated tokens to work after the response, in any process, which settles them with `chargeTokens`. */
   keepTokens(): void;
   /** Frees the concurrency slots. Idempotent. */
   release(): void;
@@ -117,7 +117,7 @@ export function limitRequest(
   return undefined;
 }
 
-/** Sets the headers of a response to a request with a lease: once, at its head, so that they include its settled tokens. */
+/** Sets the headers of a response to a request with a lease: once, at its head, to include its settled tokens. */
 export function setRateLimitHeaders({ rateLease }: FastifyRequest, reply: FastifyReply): void {
   if (rateLease !== null) reply.headers(rateLimitHeaders(rateLease.state()));
 }

@@ -171,7 +171,7 @@ async function allowOrigins(app: App, origins: readonly string[]): Promise<void>
 /** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 100;
 
-/** Closes keep-alive connections and connections without a request during a stop, which waits only for running requests. */
+/** Closes idle connections during a stop, which waits only for running requests. */
 function closeIdleOnStop(app: Pick<App, 'server' | 'addHook'>): void {
   const sockets = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {

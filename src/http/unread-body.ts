@@ -5,7 +5,7 @@ import type { App } from './app.ts';
 /** Bodies up to this size are read and discarded, so that the connection can be reused. Larger ones are not read. */
 const MAX_DROPPED_BYTES = 65_536;
 
-/** Delay before closing. Closing at once would reset the connection before a client that is still sending reads the response. */
+/** Delay before closing, which would reset the connection before a client that still sends reads the response. */
 const LINGER_MS = 1_000;
 
 /**

@@ -20,7 +20,7 @@ export class WaitingServer {
     this.#address = address;
   }
 
-  /** Begins to listen, or changes the reason. An address that another process has taken is reported by the API, which needs it next. */
+  /** Begins to listen, or changes the reason. The API, which needs the address next, reports it if it is taken. */
   wait(reason: string): void {
     this.#reason = reason;
     if (this.#server !== null) return;

@@ -52,5 +52,5 @@ export type CallKind = keyof typeof KINDS;
 /** The engine port that serves a kind. */
 export type EngineOfKind<K extends CallKind> = NonNullable<ServedModel[(typeof KINDS)[K]['engine']]>;
 
-/** What an engine of a kind tells about itself. The methods that compute are reachable through `Admission.begin` only. */
+/** What an engine tells about itself. Methods that compute are reachable through `Admission.begin` only. */
 export type EngineInfo<K extends CallKind> = NonNullable<ModelView[(typeof KINDS)[K]['engine']]>;

@@ -14,7 +14,7 @@ export interface RequestMessage<Part> {
 /** Returns the text or the image of a part. Throws 400 naming `path` for a part that the message may not have. */
 export type ReadPart<Part> = (part: Part, role: ChatMessage['role'], path: string) => string | Omit<PromptImage, 'at'>;
 
-/** Converts a message to one of a prompt. Throws 400 `invalid_value` or `missing_required_field` with the dotted path. */
+/** Converts a message for a prompt. Throws 400 `invalid_value` or `missing_required_field` with the dotted path. */
 export function parseMessage<Part>(message: RequestMessage<Part>, path: string, readPart: ReadPart<Part>): ChatMessage {
   // `developer` is OpenAI's newer name of `system`, which chat templates expect.
   const role = message.role === 'developer' ? 'system' : message.role;

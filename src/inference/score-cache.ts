@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ModerationEngine, ModerationScores } from '../engines/moderation-engine.ts';
 import { LruMap } from '../lib/lru-map.ts';
 
-/** Scores of one organization: about 250 bytes each, 0.5 MB together. A chat repeats its earlier messages with every turn. */
+/** Scores of one organization: about 250 bytes each, 0.5 MB in all. A chat repeats earlier messages every turn. */
 const MAX_SCORES = 2_048;
 /** Organizations with cached scores: 32 MB at most. */
 const MAX_ORGANIZATIONS = 64;

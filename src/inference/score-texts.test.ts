@@ -6,7 +6,7 @@ import type { ModelLookup } from '../engines/registry.ts';
 import { invalidValue } from '../errors.ts';
 import { policyScorer } from './score-texts.ts';
 
-/** An engine whose score of hate is the length of the text, and that rejects the text 'bad'. Holds each request until it is released. */
+/** An engine whose score of hate is the length of the text. Rejects the text 'bad'. Holds requests until released. */
 function heldEngine() {
   const requests: { texts: readonly string[]; scope: string | undefined }[] = [];
   const held: (() => void)[] = [];

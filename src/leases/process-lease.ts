@@ -11,7 +11,7 @@ export const LEASE_SECONDS = 30;
 const HOLD_MS = 0.8 * LEASE_SECONDS * 1_000;
 /** Interval of heartbeats: four may fail. */
 const HEARTBEAT_MS = 5_000;
-/** Interval of the check of the lease's age, which detects a suspension of the process, and of heartbeats after a failed one. */
+/** Interval of the check of the lease's age, which detects suspensions, and of heartbeats after a failed one. */
 const CHECK_MS = 1_000;
 
 /** SQL condition: the last heartbeat at `renewedAt` is recent. */

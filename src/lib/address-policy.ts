@@ -31,14 +31,14 @@ const BLOCKED_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const HOST_NAME = /^[A-Za-z0-9._-]+$/;
 
-/** Decides to which addresses outgoing connections on behalf of tenants may go: public ones, and those that the operator allows. */
+/** Decides where connections on behalf of tenants may go: public addresses, and those that the operator allows. */
 export class AddressPolicy {
   readonly #blocked = createBlockList([...BLOCKED_IPV4, ...BLOCKED_IPV6]);
   readonly #publicIpv6 = createBlockList(PUBLIC_IPV6);
   readonly #allowedRanges: BlockList;
   readonly #allowedHosts: ReadonlySet<string>;
 
-  /** `allowed`: host names, addresses and CIDR ranges. Throws an `OperatorError` with a predicate for an invalid one. */
+  /** `allowed`: host names, addresses and CIDR ranges. Throws an `OperatorError` for an invalid one. */
   constructor(allowed: readonly string[]) {
     const isRange = (entry: string) => isIP(entry) !== 0 || entry.includes('/');
     this.#allowedRanges = createBlockList(allowed.filter(isRange));

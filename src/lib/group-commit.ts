@@ -4,7 +4,7 @@ export interface GroupCommitPolicy<T> {
   write(items: readonly T[]): Promise<void>;
   /** Weight of an item, in any unit. Default: 1. */
   weight?(item: T): number;
-  /** A group of this weight is full: it takes no further item and does not wait for others. The last item may exceed the weight. */
+  /** A group of this weight is full: takes no further item, waits for none. The last item may exceed the weight. */
   maxWeight: number;
   /** Maximum time for which the first item of a group waits for others. 0: one event-loop turn. */
   delayMs: number;
@@ -36,7 +36,7 @@ export class GroupCommit<T> {
     this.#policy = policy;
   }
 
-  /** Adds an item. Resolves when it is written; throws the error of its write. The items of a group share the promise. */
+  /** Adds an item. Resolves when it is written; throws the error of its write. A group shares the promise. */
   add(item: T): Promise<void> {
     const { weight, maxWeight } = this.#policy;
     const last = this.#groups.at(-1);
@@ -66,7 +66,7 @@ export class GroupCommit<T> {
     if (this.#failure !== null) throw this.#failure.error;
   }
 
-  /** Writes nothing more: waiting items fail with `reason`, later ones too. Resolves when the write in flight has ended. */
+  /** Writes nothing more: waiting and later items fail with `reason`. Resolves when the write in flight has ended. */
   async close(reason: unknown): Promise<void> {
     this.#failure ??= { error: reason };
     await this.flush().catch(() => {});

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 const storage = new AsyncLocalStorage<string>();
 
-/** Runs a request or job of an organization. What it waits for can be shared fairly without passing the id through every call. */
+/** Runs a request or job of an organization: queues share fairly without an id passed through every call. */
 export function runForOrganization<Result>(organizationId: string, run: () => Result): Result {
   return storage.run(organizationId, run);
 }

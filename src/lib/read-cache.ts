@@ -10,7 +10,7 @@ export interface ReadCacheOptions {
   now: () => number;
 }
 
-/** Caches values that are read asynchronously, such as rows of the database. Concurrent reads of one key share a lookup. */
+/** Caches values that are read asynchronously, such as rows. Concurrent reads of one key share a lookup. */
 export class ReadCache<Value> {
   readonly #options: ReadCacheOptions;
   readonly #entries: LruMap<string, { value: Value; readAt: number }>;

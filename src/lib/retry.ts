@@ -4,7 +4,7 @@ export interface RetryPolicy {
   delaysMs: readonly number[];
   /** Bounds of a random factor of the delays, so that callers do not retry at the same time. */
   jitter?: readonly [min: number, max: number];
-  /** Repeats the last delay instead, and throws the error of an attempt that ends later than this after the first one began. */
+  /** Repeats the last delay, and throws the error of an attempt that ends later than this after the first began. */
   budgetMs?: number;
   /** Whether the next attempt may succeed; `retries` counts from 0. Default: after every error. */
   isPassing?(error: unknown, retries: number): boolean;
@@ -20,7 +20,7 @@ export interface RetryPolicy {
   signal?: AbortSignal | undefined;
 }
 
-/** Runs a call until it succeeds. Throws the last error when the policy permits no further attempt. `call` gets the number of retries. */
+/** Runs a call until it succeeds. Throws the last error if the policy permits no more. `call` gets the retry count. */
 export async function retry<T>(call: (retries: number) => Promise<T>, policy: RetryPolicy): Promise<T> {
   const startedAt = performance.now();
   for (let retries = 0; ; retries += 1) {

@@ -4,7 +4,7 @@ import { describeError, OperatorError } from './operator-error.ts';
 /** Variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variable with the path of a file that holds the value of another variable: secrets of containers are mounted as files. */
+/** Variable with the path of a file that holds the value of another variable: containers mount secrets as files. */
 export const fileVariable = (name: string): string => `${name}_FILE`;
 
 /**

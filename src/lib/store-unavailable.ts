@@ -24,10 +24,10 @@ export class StoreNotWritableError extends StoreUnavailableError {
   }
 }
 
-/** System errors of writes that a disk rejects: full, read-only, or over a quota, which Node does not name (Linux 122, macOS 69). */
+/** Errors of writes that a disk rejects: full, read-only, or over a quota (unnamed in Node: Linux 122, macOS 69). */
 const REJECTED_WRITE = /^(ENOSPC|EROFS|EDQUOT|Unknown system error -(122|69))$/;
 
-/** Converts the error of a write to a file to a `StoreNotWritableError` if the disk rejects it; returns other errors. `store` begins the sentence. */
+/** Converts an error to a `StoreNotWritableError` if the disk rejects writes; `store` begins its sentence. Else returns it. */
 export function explainRejectedWrite(store: string, error: unknown): unknown {
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   return REJECTED_WRITE.test(code) ? new StoreNotWritableError(store, describeError(error), error) : error;
@@ -44,7 +44,7 @@ export interface OutageOptions {
   maxMs: number;
 }
 
-/** Repeats a call with backoff while it fails because of an outage. Throws other errors, and the reason of the signal. */
+/** Repeats a call with backoff while it fails because of an outage. Throws other errors and the signal's reason. */
 export function retryThroughOutage<T>(call: () => Promise<T>, options: OutageOptions): Promise<T> {
   const { signal, isOutage, onOutage, maxMs } = options;
   return retry(call, { delaysMs: DELAYS_MS, budgetMs: maxMs, isPassing: isOutage, onRetry: onOutage, signal });

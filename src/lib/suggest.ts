@@ -1,7 +1,7 @@
 /** Largest share of a word's characters that may differ. */
 const MAX_DIFFERENCE = 0.5;
 
-/** Returns the candidate most similar to a misspelled word, ignoring case: one that it begins, or the one with the fewest edits. Null: none is similar. */
+/** Returns the candidate most similar to a misspelled word, ignoring case, by prefix or fewest edits; else null. */
 export function suggestSimilar(word: string, candidates: readonly string[]): string | null {
   const target = word.toLowerCase();
   let best: { candidate: string; edits: number } | null = null;

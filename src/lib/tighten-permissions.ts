@@ -7,7 +7,7 @@ import { describeError } from './operator-error.ts';
 const FOLDER_BITS = 0o700;
 const FILE_BITS = 0o600;
 const PERMISSION_BITS = 0o777;
-/** One slice: 2 to 3 ms of system calls. 100,000 entries take 0.25 s in all where the kernel has their inodes cached. */
+/** One slice: 2 to 3 ms of system calls. 100,000 entries take 0.25 s in all if their inodes are cached. */
 const ENTRIES_PER_SLICE = 1_000;
 
 /** Counts of changed and failed paths. */

@@ -2,7 +2,7 @@ import { FairQueue } from './fair-queue.ts';
 
 /** Time that a computation takes of the event loop before it waits for its next slice. */
 export const SLICE_MS = 5;
-/** Rounds of the event loop between two slices. A short request needs dozens of rounds, most of which then compute nothing. */
+/** Rounds of the event loop between two slices. A short request needs dozens of rounds, most without work. */
 const ROUNDS_BETWEEN_SLICES = 4;
 
 /** Computations of this thread that wait for a slice. */

@@ -27,7 +27,7 @@ export interface UsageRecord {
   durationMs: number;
   /** Part of `durationMs` that the call waited in the queue of its engine. */
   queueMs: number;
-  /** Time from the admission to the first token of a streamed generation, in milliseconds; null for other calls, and without a token. */
+  /** Milliseconds from admission to the first token of a streamed generation; null for other calls, and without one. */
   firstTokenMs: number | null;
   /** Why the first choice of a generation ended; null for other calls, and for generations that did not end. */
   finishReason: string | null;

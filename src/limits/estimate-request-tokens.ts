@@ -18,7 +18,7 @@ interface OutputFields {
   prompt?: unknown;
 }
 
-/** Estimates the tokens of an inference request before it runs: the prompt by its size and images, the output by its limit. */
+/** Estimates the tokens of an inference request: the prompt by its size and images, the output by its limit. */
 export function estimateRequestTokens(models: Pick<ModelLookup, 'get'>, body: unknown, bodyBytes: number): number {
   const images = findImageUrls(body);
   const textBytes = images.reduce((bytes, url) => bytes - url.length, bodyBytes);

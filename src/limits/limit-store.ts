@@ -30,7 +30,7 @@ export const SLOT_WAIT_MS = 1_000;
 
 /** Holds buckets and slots. Implementations pass `test/limit-store-conformance.ts`. */
 export interface LimitStore {
-  /** Takes everything or nothing. Of several causes for a rejection, reports the longest wait. Never rejects its promise. */
+  /** Takes everything or nothing. Of several causes of a rejection, reports the longest wait. Does not throw. */
   take(demand: Demand): Rejection | Promise<Rejection>;
   /** State of a bucket of an earlier demand. */
   state(bucket: Bucket): BucketState;

@@ -1,6 +1,6 @@
 import { SLOT_WAIT_MS } from './limit-store.ts';
 
-/** Durations that the estimate considers: enough for a typical long request, few enough to follow a change of the load. */
+/** Durations that the estimate considers: enough for a long request, few enough to follow a change of load. */
 const MAX_DURATIONS = 32;
 /** Part of the recent requests that were no longer than the typical one. */
 const QUANTILE = 0.9;
@@ -39,7 +39,7 @@ export class SlotWaits {
     this.#next = (this.#next + 1) % MAX_DURATIONS;
   }
 
-  /** Milliseconds after which a rejected request finds a free slot; whole seconds, because `Retry-After` has no fractions. */
+  /** Milliseconds until a rejected request finds a free slot; whole seconds, as `Retry-After` has no fractions. */
   promise(now: number): number {
     this.#promised = this.#promised.filter((time) => time > now);
     const turn = this.#promised.length;
@@ -63,7 +63,7 @@ export class SlotWaits {
   }
 }
 
-/** Time between two turns of one slot. Turns of a second come at the same moment, so short requests cannot fill it completely. */
+/** Time between two turns of one slot. A second's turns come at one moment, so short requests do not fill it. */
 const spacing = (typical: number): number => Math.max(typical, Math.min(1_000, 4 * typical));
 
 /** A request beyond the typical duration is expected to run as long again: long requests have heavy tails. */

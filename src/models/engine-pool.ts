@@ -173,7 +173,7 @@ export class EnginePool {
     return engine;
   }
 
-  /** Options of an upstream that does not generate; null for the bundled model. `QUIRE_UPSTREAM_URL` applies to `engine: upstream` only. */
+  /** Options of an upstream that does not generate; null: bundled. `QUIRE_UPSTREAM_URL` is for `engine: upstream` only. */
   #upstreamOptions(id: string, binding: Binding | undefined) {
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);

@@ -17,7 +17,7 @@ import { registerCacheMetrics } from './metrics.ts';
 import { PromptCacheStatistics } from './prompt-cache-statistics.ts';
 import { CacheStatistics } from './schema.ts';
 
-/** Two engines: the first serves `general-8b` only, the second all other models, of which `general-70b` is the first. */
+/** Two engines: the first serves `general-8b`, the second all other models, `general-70b` first. */
 function twoEngines() {
   const engines = [scriptedEngine(), scriptedEngine()] as const;
   const served = bindCatalogue(engines[1]);

@@ -8,7 +8,7 @@ import type { CacheStatistics } from './schema.ts';
 import { foldEndedUsage, replaceUsage, selectBaseline, selectOtherUsage, storeBaseline } from './store.ts';
 import type { CacheBaseline } from './tables.ts';
 
-/** Entries, memory and evictions of other processes are at most this old. Nothing is written while they do not change. */
+/** Maximum age of entries, memory and evictions of other processes. Nothing is written without a change. */
 const PUBLISH_MS = 1_000;
 const BYTES_PER_MB = 1_048_576;
 

@@ -19,13 +19,13 @@ import { RunningJobs } from './running-jobs.ts';
 
 /** How often each process searches for jobs without a heartbeat. */
 const SUPERVISE_SECONDS = 6;
-/** Minimum time between two searches of all processes; shorter than the interval above, or every other one would be skipped. */
+/** Minimum time between two searches of all processes; shorter than the interval above, so that none is skipped. */
 const MIN_SUPERVISE_SECONDS = 3;
 /** How often each process looks for jobs that lost their process and wait for the backoff of their retries. */
 const RELEASE_MS = 3_000;
 /** What pg-boss stores with a job whose heartbeat has expired. */
 const LOST_HEARTBEAT = 'job heartbeat timeout';
-/** How often an idle process polls. New jobs come with a notification; retries, jobs of killed processes and lost notifications do not. */
+/** Poll interval of an idle process. New jobs send a notification; retries and jobs of killed processes do not. */
 const POLL_MS = 2_000;
 /** A job that runs longer than this is considered stuck, even with heartbeats. */
 const MAX_JOB_SECONDS = 24 * 60 * 60;
@@ -117,7 +117,7 @@ export class JobQueue {
     await notify(sql, 'quire_jobs', kind.name);
   }
 
-  /** Runs jobs of a defined kind in this process until `stop`. A job whose handler throws is retried up to the limit of its kind. */
+  /** Runs jobs of a kind in this process until `stop`. A job whose handler throws is retried up to the limit. */
   work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): void {
     const event = new AsyncEvent();
     this.#events.set(kind.name, event);

@@ -1,7 +1,7 @@
 import { attribute, citedUrl } from '../knowledge-bases/grounding/attribution.ts';
 import type { ResponseAnnotation, SearchResult } from './item-schema.ts';
 
-/** Attributes spans of a text to search results. Results from pages and objects with a URL also get a `url_citation`. */
+/** Attributes spans of a text to search results. Results with a URL also get a `url_citation`. */
 export function annotateText(text: string, results: readonly SearchResult[]): ResponseAnnotation[] {
   const distinct = [...new Map(results.map((result) => [result.chunk_id, result])).values()];
   return attribute(text, distinct).flatMap(({ chunk: result, start, end }): ResponseAnnotation[] => {

@@ -118,7 +118,7 @@ export class ResponseEmitter {
     return this.#delta('reasoning', delta);
   }
 
-  /** Finishes the open message, with its citations, or the open reasoning. `incomplete`: a limit or a filter has cut it. */
+  /** Finishes the open message, with its citations, or the open reasoning. `incomplete`: cut by a limit or filter. */
   endText(status: 'completed' | 'incomplete' = 'completed'): ResponseEvent[] {
     const index = this.#current;
     const open = index === null ? undefined : this.#open.get(index);

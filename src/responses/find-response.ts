@@ -9,7 +9,7 @@ import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse
 /** Dependencies of what reads stored responses. */
 export type FindDeps = Pick<Deps, 'db' | 'now'>;
 
-/** Returns the organization's row. Throws 404 `response_not_found` for one that is unknown, expired or another organization's. */
+/** Returns the organization's row. Throws 404 `response_not_found` if unknown, expired or foreign. */
 export async function findResponse(deps: FindDeps, { caller }: Call, id: string): Promise<ResponseRow> {
   const row = await selectResponse(deps.db.sql, caller.organizationId, id, new Date(deps.now()));
   if (row === null) throw notFound('response', id, 'response_id');

@@ -31,7 +31,7 @@ const DEFAULT_MAX_TURNS = 10;
 /** A model with fewer parameters does not decide reliably when to search. Those of 1.5 billion do. */
 const SMALL_MODEL_PARAMETERS = 1_000_000_000;
 
-/** A request for a response, parsed and admitted, with all that its turn loop needs. No later step reads the body of the request. */
+/** A request for a response, parsed and admitted, with all that its turn loop needs: nothing later reads the body. */
 export interface ResponseCall {
   readonly admission: Admission<'chat'>;
   /** Parameters of every model call, with the messages of the conversation; each call gets a prompt of its own. */
@@ -57,11 +57,11 @@ export interface ResponseIdentity {
   id: string;
   /** Unix seconds. */
   createdAt: number;
-  /** The conversation as it was when the request came, for a background response; parsed from the request when absent. */
+  /** The conversation at the time of the request, for a background response; absent: parsed from the request. */
   conversation?: ConversationItem[];
 }
 
-/** Parses and admits a request. Throws 400 naming the field, 403, 404 for an unknown model or knowledge base, 503 without an engine. */
+/** Parses and admits a request. Throws 400 naming the field, 403, 404 (model or knowledge base), 503 without an engine. */
 export async function parseResponseCall(
   deps: ResponseDeps,
   call: Call,

@@ -9,7 +9,7 @@ import type { CreateResponse } from './schema.ts';
 /** A response whose input policies have allowed. */
 export type PreparedResponse = Omit<ResponseCall, 'input'> & { readonly input: Screened<GenerationInput> };
 
-/** Parses, admits and screens a request. Throws 402 without credits, 400 when a policy blocks it, and as `parseResponseCall` does. */
+/** Parses, admits and screens a request. Throws 402 without credits, 400 if blocked, and as `parseResponseCall`. */
 export async function prepareResponse(
   deps: ResponseDeps,
   call: Call,

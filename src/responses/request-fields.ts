@@ -2,7 +2,7 @@ import { ApiError, invalidValue } from '../errors.ts';
 import { rejectFields } from '../inference/parameters.ts';
 import type { CreateResponse } from './schema.ts';
 
-/** Fields of OpenAI's APIs that change a response, so they are rejected instead of ignored. Value: the field to use instead. */
+/** OpenAI's fields that change a response: rejected, not ignored. Value: the field to use instead. */
 const UNSUPPORTED = {
   messages: 'input',
   functions: 'tools',

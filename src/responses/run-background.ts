@@ -18,7 +18,7 @@ import { beginResponseRun, type ResponseRow, selectResponseEvents } from './stor
 /** Background responses that one process runs concurrently; those of one organization leave slots to others. */
 const CONCURRENT_RESPONSES = 32;
 const RESPONSES_PER_ORGANIZATION = 24;
-/** Runs of one response that a crash or a stop may interrupt; a response that crashes its process must not do so for ever. */
+/** Maximum interrupted runs of a response: one that crashes its process must not do so for ever. */
 const MAX_ATTEMPTS = 20;
 
 /** Runs a background response. */

@@ -107,7 +107,7 @@ export async function beginResponseRun(sql: Sql, id: string): Promise<ResponseRo
   return row ?? null;
 }
 
-/** Locks a response that has not ended until the end of the transaction; returns null when it has ended or was deleted. */
+/** Locks a response until the end of the transaction; returns null if it has ended or was deleted. */
 export async function lockRunning(sql: Sql, id: string): Promise<ResponseRow | null> {
   const [row] = await sql.select().from(responses).where(isRunning(id)).for('update');
   return row ?? null;

@@ -73,7 +73,7 @@ export async function purgeOrganizations(deps: PurgeDeps, signal: AbortSignal): 
   }
 }
 
-/** Resolves with whether no data is left. An error is logged and retried, so that it does not hold up other organizations. */
+/** Resolves with whether no data is left. Logs and retries errors, which do not hold up other organizations. */
 async function runSteps(purge: Purge): Promise<boolean> {
   const { organizationId, logger, signal } = purge;
   let isComplete = true;
@@ -190,7 +190,7 @@ async function deleteEach<Row extends { id: string }>(
   }
 }
 
-/** Of the error of a deletion: whether another process has deleted the row. False for a conflict; rethrows other errors. */
+/** Whether a failed deletion means that another process deleted the row. False for a conflict; rethrows others. */
 function isGone(error: unknown): boolean {
   if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 409)) throw error;
   return error.status === 404;

@@ -302,7 +302,7 @@ export class ChunkIndex {
     return table;
   }
 
-  /** Replaces the caches by empty ones. Each table is opened again; after the pending writes, which its new instance would not see. */
+  /** Replaces the caches by empty ones. Opens each table again, after pending writes, which it would not see. */
   async #renewCaches(): Promise<void> {
     if (this.#isRenewing) return;
     this.#isRenewing = true;

@@ -38,7 +38,7 @@ export class IndexConnection {
     this.#maxEntries = maxEntries;
   }
 
-  /** Connects to a folder or an `s3://` URL, with empty caches. `storage`: options of the object store, such as `aws_endpoint`. */
+  /** Connects to a folder or `s3://` URL, with empty caches. `storage`: options of the object store (`aws_endpoint`). */
   static async open(
     url: string,
     storage: Record<string, string>,

@@ -18,7 +18,7 @@ export type MaintenanceStep = 'buildTerms' | 'buildVectors' | 'buildLookups' | '
 
 /** Below this number of chunks, searches scan all vectors and rows: exact, and as fast as an index. */
 export const FLAT_ROWS = 5_000;
-/** Share of deleted rows that triggers a rebuild: BM25 statistics still count them, which changes scores by a percent. */
+/** Share of deleted rows that triggers a rebuild: BM25 counts them, which changes scores by a percent. */
 const MAX_DELETED_SHARE = 0.1;
 /**
  * Maximum unindexed rows while more writes follow: a number or a share of all rows, whichever is larger. They make searches

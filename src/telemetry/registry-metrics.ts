@@ -62,7 +62,7 @@ interface Series {
   count: number;
 }
 
-/** Prometheus has cumulative buckets with a label `le`; OTLP has the count of each bucket, the last one without a bound. */
+/** Prometheus has cumulative buckets labelled `le`; OTLP has the count of each bucket, the last without a bound. */
 function histogramPoints(values: readonly PromValue[], period: Period): DataPoint<Histogram>[] {
   const series = new Map<string, Series>();
   for (const { value, labels, metricName = '' } of values) {

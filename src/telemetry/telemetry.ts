@@ -54,7 +54,7 @@ export class Telemetry {
     this.#instruments = new Instruments(this.#sdk.meters.getMeter('quire', parts.version));
   }
 
-  /** Adds a server span for each request; the `traceparent` of the caller is its parent and decides whether it is sampled. */
+  /** Adds a server span for each request; the caller's `traceparent` is its parent and decides on sampling. */
   traceRequests(app: App): void {
     app.addHook('onRequest', (request, _reply, done) => {
       const route = request.routeOptions.url;

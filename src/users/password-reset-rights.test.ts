@@ -132,7 +132,7 @@ describe('an open reset link', () => {
   }
 });
 
-/** Statements that change rights without ending links, as a defect elsewhere would: `$1` is the user, `$2` the creator. */
+/** Statements that change rights without ending links, as a defect would: `$1` is the user, `$2` the creator. */
 const SILENT_CHANGES: Record<string, string> = {
   'the user belongs to another organization':
     "insert into members select id, $1, 'viewer' from organizations where $2 = $2 and name like 'other%'",

@@ -18,7 +18,7 @@ const HASH_BYTES = 32;
  */
 const computations = new FairSemaphore({ total: 2, perGroup: 2 });
 
-/** Hashes a password with scrypt and a random salt: `scrypt$N$r$p$salt$hash`, in base64. `address` is that of the client. */
+/** Hashes a password with scrypt and a random salt: `scrypt$N$r$p$salt$hash`, in base64. `address`: of the client. */
 export async function hashPassword(password: string, cost: PasswordCost, address = ''): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await derive(password, salt, { cost, address });

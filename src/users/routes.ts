@@ -45,7 +45,7 @@ import { hashToken } from './tokens.ts';
 const tags = ['Console'];
 const isPublic = { scope: 'public' } as const;
 
-/** `/v1/session`, members and invitations. The console calls all other routes with the session cookie instead of a key. */
+/** `/v1/session`, members and invitations. The console calls all other routes with the session cookie. */
 export function userRoutes(app: App, deps: SessionDeps & OidcDeps): void {
   signInRoutes(app, deps);
   oidcRoutes(app, deps);

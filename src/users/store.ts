@@ -172,7 +172,7 @@ export async function deleteExpired(sql: Sql, now: Date): Promise<void> {
   await sql.delete(passwordResets).where(lt(passwordResets.expiresAt, now));
 }
 
-/** Deletes the members, invitations, sessions and password resets of an organization. Users stay: they may belong to others. */
+/** Deletes members, invitations, sessions and password resets of an organization. Users may belong to others. */
 export async function deletePeople(sql: Sql, organizationId: string): Promise<void> {
   for (const table of [sessions, invitations, passwordResets, members]) {
     await sql.delete(table).where(eq(table.organizationId, organizationId));

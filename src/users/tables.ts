@@ -53,7 +53,7 @@ export const userIdentities = pgTable(
 export const passwordResets = pgTable('password_resets', {
   userId: userId().primaryKey(),
   tokenHash: text('token_hash').notNull().unique(),
-  /** The user or key that has created the link, or `cli`. Null: an earlier version, whose links are not valid any more. */
+  /** The user or key that created the link, or `cli`. Null: an earlier version, whose links are not valid any more. */
   createdBy: text('created_by'),
   /** The organization whose owner has created the link; null: an operator. */
   organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),

@@ -15,7 +15,7 @@ interface UploadOptions {
   signal?: AbortSignal;
 }
 
-/** Uploads a file with progress, which `fetch` does not report. Throws `ApiFailure`, and the reason of `signal` when it is aborted. */
+/** Uploads a file with progress, which `fetch` does not report. Throws `ApiFailure`, or the reason of `signal`. */
 export function uploadFile(
   file: File,
   purpose: FilePurpose,

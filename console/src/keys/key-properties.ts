@@ -65,7 +65,7 @@ export function toFields(key: ApiKey): KeyFields {
   };
 }
 
-/** The properties of a request. `before`: the fields that the form began with; an expiry that was not changed is not sent. */
+/** Properties of a request. `before`: fields that the form began with; an unchanged expiry is not sent. */
 export function toProperties(fields: KeyFields, before: KeyFields): KeyProperties {
   const count = (amount: Amount) => (typeof amount === 'number' ? amount : null);
   const micros = (amount: Amount) => (typeof amount === 'number' ? Math.round(amount * MICROS) : null);

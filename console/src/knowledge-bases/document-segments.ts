@@ -12,7 +12,7 @@ export interface ChunkRange {
   end_index: number;
 }
 
-/** Joins chunks, in the order of the text, into the text that they were cut from. Overlaps appear once; a gap becomes an empty line. */
+/** Joins chunks, in order, into the text that they were cut from. Overlaps appear once; a gap becomes an empty line. */
 export function joinChunks(chunks: readonly ChunkRange[]): Segment[] {
   const segments: Segment[] = [];
   chunks.forEach((chunk, index) => {

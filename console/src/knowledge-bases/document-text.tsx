@@ -16,7 +16,7 @@ interface DocumentTextProps {
   selected: string | undefined;
 }
 
-/** The text of a document with the number of each chunk where it begins. Overlaps are underlined, the selected chunk is highlighted. */
+/** Text of a document with the number of each chunk at its start. Underlines overlaps, highlights the selected chunk. */
 export function DocumentText({ kbId, chunks, selected }: DocumentTextProps) {
   const kb = useKnowledgeBaseMessages();
   const segments = useMemo(() => joinChunks(chunks), [chunks]);

@@ -23,7 +23,7 @@ export interface SourceDocuments {
 export type FileProcessing =
   | { state: 'queued' | 'processing' }
   | { state: 'ready'; chunks: number }
-  /** `documentId`: a document that failed; null when the file has none. `error`: null when the service names no reason. */
+  /** `documentId`: a failed document; null when the file has none. `error`: null when the service names no reason. */
   | { state: 'failed'; documentId: string | null; error: string | null };
 
 /**

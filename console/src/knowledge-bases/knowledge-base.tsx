@@ -60,7 +60,7 @@ interface KnowledgeBaseTabsProps {
   uploads: Uploads;
 }
 
-/** Documents, data sources, jobs and the search test, one at a time: `?tab=` names it, and the other parameters filter documents. */
+/** Documents, data sources, jobs and the search test: `?tab=` selects one, the other parameters filter documents. */
 function KnowledgeBaseTabs({ kbId, name, live, uploads }: KnowledgeBaseTabsProps) {
   const kb = useKnowledgeBaseMessages();
   const { tab = 'documents', ...filter } = route.useSearch();

@@ -52,7 +52,7 @@ export class Conversation {
     return this.#answer([...this.#turns, { role: 'user', id: this.#newId(), text }], settings);
   }
 
-  /** Replaces a message of the user, drops what follows it, and sends it. `index` counts the messages of the user from 0. */
+  /** Replaces a user message, drops what follows, and sends it. `index` counts the user messages from 0. */
   resend(index: number, text: string, settings: PlaygroundSettings): Promise<void> {
     const question = this.#turns.filter(({ role }) => role === 'user')[index];
     if (question === undefined) return Promise.resolve();

@@ -15,7 +15,7 @@ const FailureContext = createContext<FormFailure | null>(null);
 /** The error of the last request of the form around a field. */
 export const useFormFailure = (): FormFailure | null => use(FailureContext);
 
-/** Returns a function that runs a mutation, unless it is running: a second click can come before the button is disabled. */
+/** Returns a function that runs a mutation unless it runs: a second click can come before the button is disabled. */
 export function useSendOnce(mutation: FormMutation): () => void {
   const isSending = useRef(false);
   return () => {

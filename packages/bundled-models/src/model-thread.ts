@@ -37,7 +37,7 @@ export class ModelThread<Request, Result, Loaded> {
     return this.#loaded;
   }
 
-  /** Resolves when the model is loaded. Rejects with the reason why it cannot be loaded, or with the signal's reason. */
+  /** Resolves when the model is loaded. Rejects with the reason why it cannot load, or with the signal's reason. */
   async load(signal: AbortSignal): Promise<Loaded> {
     signal.throwIfAborted();
     const { promise, reject } = Promise.withResolvers<never>();

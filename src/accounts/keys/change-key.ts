@@ -83,7 +83,7 @@ export async function rotateKey(
   return { ...viewKey(rotated, deps), key: secret };
 }
 
-/** Revokes a key for good. May be called twice. Throws 404 `api_key_not_found`, and 403 when the key has scopes that the caller lacks. */
+/** Revokes a key. May be called twice. Throws 404 `api_key_not_found`, 403 if the key has scopes that the caller lacks. */
 export async function revokeKey(deps: ChangeKeyDeps, call: Call, id: string): Promise<ApiKey> {
   const revoked = await deps.db.sql.transaction(async (sql) => {
     const row = await lockManagedKey(sql, call.caller, id);

@@ -6,7 +6,7 @@ import { isId } from '../../lib/ids.ts';
 import { type ApiKeyRow, lockApiKey, selectApiKey } from '../store.ts';
 import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
 
-/** Who manages keys: the operator and keys with the scope `admin` without bounds, keys and users with the scope `keys` within their own rights. */
+/** Who manages keys: operator and scope `admin` without bounds, keys and users with scope `keys` within their rights. */
 export type Manager = { name: string } & ({ isAdmin: true } | { isAdmin: false; own: ManagerRights });
 
 /** What a manager may pass on. */
@@ -55,14 +55,14 @@ export function requireNoNewAdmin(caller: Caller, scopes: readonly string[], bef
   throw insufficientScope(message, `scopes.${scopes.indexOf('admin')}`);
 }
 
-/** Throws 403 `insufficient_scope` naming the field when a manager without `admin` would give rights that it lacks itself. */
+/** Throws 403 `insufficient_scope` naming the field if a manager without `admin` would give rights that it lacks. */
 export function requireGrantable(deps: Pick<Deps, 'config'>, manager: Manager, wanted: KeyRights): void {
   if (manager.isAdmin) return;
   const excess = findExcessRight(wanted, manager.own, deps.config.rateLimits);
   if (excess !== null) throw insufficientScope(describeExcess(manager, excess), excess.param);
 }
 
-/** Throws 403 `insufficient_scope` when a manager without `admin` would change or take over a key with more rights than its own. */
+/** Throws 403 `insufficient_scope` if a manager without `admin` would change a key with more rights than its own. */
 export function requireLesserKey(deps: Pick<Deps, 'config'>, manager: Manager, row: ApiKeyRow): void {
   if (manager.isAdmin) return;
   const excess = findExcessRight(row, manager.own, deps.config.rateLimits);

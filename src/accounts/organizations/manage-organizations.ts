@@ -59,7 +59,7 @@ export async function listOrganizations(deps: Pick<Deps, 'db'>, query: Organizat
   return page(rows.map(viewOrganization), bounds.limit);
 }
 
-/** Changes name or limits, in every process within a second. Throws 404 `organization_not_found`, and 400 when the name is taken. */
+/** Changes name or limits, in all processes within a second. Throws 404 `organization_not_found`, 400 for a taken name. */
 export async function updateOrganization(
   deps: Pick<Deps, 'db'> & { evictKeys(id: string): void },
   call: Call,

@@ -51,7 +51,7 @@ export async function setCredits(
   return readCredits(deps, organizationId);
 }
 
-/** Adds or subtracts credit. Throws 404 `organization_not_found`, and 400 when the balance is unlimited or would be negative. */
+/** Adds or subtracts credit. Throws 404 `organization_not_found`, 400 if the balance is unlimited or would be negative. */
 export async function adjustCredits(
   deps: CreditAdminDeps,
   call: Call,

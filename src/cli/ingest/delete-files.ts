@@ -5,7 +5,7 @@ import { HttpStatusError } from '../client-errors.ts';
 /** Maximum number of concurrent deletions. */
 const MAX_CONCURRENT_DELETES = 4;
 
-/** Deletes files. Returns the number of files that could not be deleted, for example because another knowledge base uses them. */
+/** Deletes files. Returns the number of failures, for example of files that another knowledge base uses. */
 export async function deleteFiles(api: ApiClient, ids: readonly string[]): Promise<number> {
   let undeleted = 0;
   await forEachConcurrent(ids, MAX_CONCURRENT_DELETES, async (id) => {

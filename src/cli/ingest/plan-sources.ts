@@ -13,7 +13,7 @@ export interface SourcePlan {
   uploads: PendingUpload[];
 }
 
-/** Assigns files to data sources. Existing files keep their data source; new ones fill free capacity, then new data sources. */
+/** Assigns files to data sources. Existing files keep theirs; new ones fill free capacity, then new data sources. */
 export function planSources(
   { uploads, unchanged, gone }: FolderDiff,
   sources: readonly StoredSource[],

@@ -14,7 +14,7 @@ import { countDocuments } from './local-content.ts';
 const MAX_CONCURRENT_UPLOADS = 4;
 /** File size limit of the API (512 MiB), checked before the upload. */
 const MAX_UPLOAD_BYTES = 536_870_912;
-/** Time for running uploads to finish after an interrupt: the id of an aborted upload is unknown, so it could not be deleted. */
+/** Time for uploads to finish after an interrupt: an aborted upload has no known id, so it cannot be deleted. */
 const UPLOAD_GRACE_MS = 5_000;
 /** Statuses that reject the file, not the request. */
 const FILE_ERROR_STATUSES: ReadonlySet<number> = new Set([400, 413, 415]);

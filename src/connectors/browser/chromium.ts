@@ -39,7 +39,7 @@ export class Chromium {
     this.browser = browser;
   }
 
-  /** Starts Chromium with an empty profile in `folder`. Throws the error of Playwright, which quotes the output of Chromium. */
+  /** Starts Chromium with an empty profile in `folder`. Throws Playwright's error with the output of Chromium. */
   static async launch(executablePath: string, folder: string): Promise<Chromium> {
     const { chromium } = await import('playwright-core');
     // A persistent profile, because others are created in the system's temporary folder and stay there after a kill.

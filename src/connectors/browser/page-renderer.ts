@@ -261,7 +261,7 @@ async function readRendered(
   return { html, navigation: interception.navigation };
 }
 
-/** Reads the document in an isolated world, whose functions the page cannot replace, and at most one character too many. */
+/** Reads the document in an isolated world, which the page cannot change; at most one character too many. */
 async function readDocument(context: BrowserContext, tab: Page): Promise<string> {
   const session = await context.newCDPSession(tab);
   const { frameTree } = await session.send('Page.getFrameTree');

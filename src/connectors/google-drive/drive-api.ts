@@ -58,7 +58,7 @@ export class DriveApi {
     this.#includeSharedDrives = includeSharedDrives;
   }
 
-  /** Lists the files that match a query, in a shared drive or in what the account can read. Throws when the search was incomplete. */
+  /** Lists files that match a query, in a shared drive or all that the account reads. Throws if incomplete. */
   async *list(
     q: string,
     { corpus = null, pageSize = FILES_PER_PAGE }: { corpus?: string | null; pageSize?: number },
@@ -120,7 +120,7 @@ export class DriveApi {
     return page.startPageToken;
   }
 
-  /** Returns the changes since a token, the oldest first, and the token for the next ones. Throws 400 or 410 for an expired token. */
+  /** Returns changes since a token, oldest first, and the next token. Throws 400 or 410 for an expired token. */
   async changes(
     driveId: string | null,
     token: string,

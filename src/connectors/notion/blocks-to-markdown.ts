@@ -10,7 +10,7 @@ const OWN_DOCUMENTS: ReadonlySet<string> = new Set(['child_page', 'child_databas
 /** Blocks whose children are indented below them. */
 const LIST_ITEMS: ReadonlySet<string> = new Set(['bulleted_list_item', 'numbered_list_item', 'to_do', 'toggle']);
 
-/** Reads the blocks of a page with their children, and converts them to Markdown. Throws `too_large` above 20,000 blocks. */
+/** Reads the blocks of a page with their children, as Markdown. Throws `too_large` above 20,000 blocks. */
 export async function readBlocks(api: NotionApi, pageId: string, signal: AbortSignal): Promise<string> {
   const reader = new BlockReader(api, signal);
   return (await reader.read(pageId, 0)).join('\n\n');

@@ -3,7 +3,7 @@ import { type NotionApi, type NotionDataSource, type NotionPage, normalizeId, ty
 
 /** Maximum length of a chain of parents. */
 const MAX_ANCESTORS = 100;
-/** Errors of a parent that the integration cannot read, although it was given a page below. Other pages are still listed. */
+/** Errors of a parent that the integration cannot read, unlike a page below. Other pages are still listed. */
 const UNREADABLE: ReadonlySet<JobErrorCode> = new Set(['not_found', 'access_denied', 'connector_unavailable']);
 
 /** The pages and databases that a data source selects. */
@@ -43,7 +43,7 @@ export async function* listPages(
   for await (const page of listDescendants(api, page_ids, signal)) if (isNew(page)) yield page;
 }
 
-/** Pages whose chain of parents leads to one of the pages. Loads all readable pages first: a parent may follow its children. */
+/** Pages below one of the pages. Loads all readable pages first: a parent may follow its children. */
 async function* listDescendants(
   api: NotionApi,
   rootIds: readonly string[],

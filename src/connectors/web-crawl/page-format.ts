@@ -12,7 +12,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 const UNKNOWN: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream', 'text/plain']);
 const BY_EXTENSION = /\.(html?|pdf|docx|md|markdown|txt)$/;
 
-/** Returns the file extension of a page's format, by its media type, else by its URL. Null for formats that are not stored. */
+/** Returns the extension of a page's format by its media type, else by its URL. Null: not stored. */
 export function pageExtension(url: string, mediaType: string | null): string | null {
   const essence = (mediaType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const byUrl = BY_EXTENSION.exec(new URL(url).pathname.toLowerCase())?.[1] ?? null;

@@ -33,7 +33,7 @@ export function createRendering(deps: ConnectorDeps, rules: HostRules): PageRend
   return renderer === null ? null : new PageRendering({ ...rules, renderer, organizationId, http });
 }
 
-/** Renders the pages of one crawl. Requests of the pages follow robots.txt, the rate of each host, and the address policy. */
+/** Renders pages of one crawl. Their requests follow robots.txt, the rate of each host, and the address policy. */
 export class PageRendering {
   readonly #deps: RenderDeps;
   readonly #cache = new Map<string, Promise<ResourceResponse | null>>();

@@ -81,7 +81,7 @@ async function storePage(
   return settled({ ...common, state: 'stored', body });
 }
 
-/** A page that was stored before keeps its key, so that its document stays, and its links, so that their pages are found. */
+/** A stored page keeps its key, so that its document stays, and its links, so that their pages are found. */
 async function failPage(store: CrawlStore, row: CrawlPage, error: IngestionError): Promise<SettledPage> {
   const itemKey = row.itemKey ?? row.url;
   const { code, message } = error;

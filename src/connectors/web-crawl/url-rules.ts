@@ -8,7 +8,7 @@ const TRACKING = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|_hsenc|_hsmi|yclid)$/
 const ASSETS =
   /\.(?:avif|bmp|css|eot|exe|gif|gz|ico|iso|jpe?g|js|json|map|mjs|mov|mp[34]|mpe?g|ogg|otf|pkg|png|rar|rss|svg|tar|tgz|tiff?|ttf|wasm|wav|webm|webp|woff2?|xml|zip)$/i;
 
-/** Returns the normalized URL: without fragment, credentials and tracking parameters. Null unless it is http or https. */
+/** Returns the normalized URL: without fragment, credentials and tracking parameters. Null unless http or https. */
 export function normalizeUrl(href: string, base?: string): string | null {
   if (!URL.canParse(href, base)) return null;
   const url = new URL(href, base);

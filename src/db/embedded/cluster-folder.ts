@@ -56,7 +56,7 @@ export async function requireNoPglite(dataDir: string): Promise<void> {
   );
 }
 
-/** Throws an `OperatorError` when the disk has no space for a new cluster. `parent` is the existing folder that will contain it. */
+/** Throws an `OperatorError` if the disk has no space for a new cluster. `parent`: the existing folder around it. */
 export async function requireSpaceForDatabase(parent: string): Promise<void> {
   const free = await freeBytes(parent);
   if (free >= NEW_CLUSTER_BYTES) return;

@@ -1,4 +1,4 @@
-/** Configuration of the embedded PostgreSQL. Passed on the command line, which overrides every file in the data folder. */
+/** Configuration of the embedded PostgreSQL, on the command line, which overrides the files in the data folder. */
 
 /** Name of the database superuser. Authentication is `trust`: only the owner of the data folder reaches the socket. */
 export const DATABASE_USER = 'quire';
@@ -11,10 +11,10 @@ export const SOCKET_PORT = 5432;
  */
 const MAX_CONNECTIONS = 20;
 
-/** Fields of a log line in front of severity and message: backend type, process id, SQLSTATE. `server-log.ts` parses them. */
+/** Fields of a log line before severity and message: backend type, process id, SQLSTATE; see `server-log.ts`. */
 const LOG_LINE_PREFIX = '%b|%p|%e|';
 
-/** PostgreSQL settings by name. Durability settings repeat the defaults so that `ALTER SYSTEM` cannot switch them off. */
+/** PostgreSQL settings. Durability settings repeat the defaults so that `ALTER SYSTEM` cannot switch them off. */
 export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   cluster_name: 'quire',
 
@@ -86,7 +86,7 @@ export function serverArguments(dataDirectory: string, platform: string = proces
   return ['-D', dataDirectory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** Arguments of `initdb` for an empty folder. Text is compared by code point and classified by Unicode, on every machine alike. */
+/** Arguments of `initdb`. Text is compared by code point and classified by Unicode, on every machine alike. */
 export function initdbArguments(dataDirectory: string, platform: string = process.platform): string[] {
   return [
     '-D',

@@ -164,7 +164,7 @@ function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): Constr
   return { ...request, narrowedFormat: constrainJson(prompt, format, limit), maxTokens: limit };
 }
 
-/** Constrains a reply to what the model says reliably. A conversation that ends with another role than `user` is continued freely. */
+/** Constrains a reply to what the model says reliably. Without a final `user` message it continues freely. */
 function constrainReply(request: GenerationRequest, prompt: ChatPrompt): ConstrainedRequest {
   if (prompt.messages.at(-1)?.role !== 'user') return { ...request, cutsRepetition: true };
   return { ...request, format: { type: 'choice', choices: selectReplies(prompt.messages) } };
@@ -180,7 +180,7 @@ function lastBytes(text: string, bytes: number): string {
     .replace(/^\ufffd+/, '');
 }
 
-/** What the selection of answers needs, for an organization: the queue of the reranker and the event loop are shared fairly. */
+/** Services of answer selection for an organization: reranker queue and event loop are shared fairly. */
 export function answerServices(ranker: Ranker, scope = ''): AnswerServices {
   return {
     rerank: (request, signal) => ranker.rerank({ ...request, scope }, signal),

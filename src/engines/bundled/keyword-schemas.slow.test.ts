@@ -1,4 +1,4 @@
-/** Each keyword of JSON Schema, through the grammars of the llama engine and of the bundled model, and through both engines. */
+/** Each keyword of JSON Schema, through the grammars of the llama engine and the bundled model, and both engines. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

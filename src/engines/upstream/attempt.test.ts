@@ -20,7 +20,7 @@ interface Setup {
   reviewRejection?: UpstreamRequest<string>['reviewRejection'];
 }
 
-/** Sends a request to replicas that all respond with a status; records the attempts and what the replicas are reported as. */
+/** Sends a request to replicas that all respond with a status; records attempts and reported replica states. */
 function send({ status = 503, retryAfter, retrySeconds = 20, onAttempt, ...options }: Setup) {
   const attempts: string[] = [];
   const reports: string[] = [];

@@ -1,4 +1,4 @@
-/** Worker thread: validates texts against JSON schemas. A pattern of a caller may take for ever, so its parent bounds the time. */
+/** Worker thread: validates texts against JSON schemas. Its parent bounds the time, as patterns may take for ever. */
 
 import { parentPort } from 'node:worker_threads';
 import { Ajv, type ValidateFunction } from 'ajv';

@@ -27,7 +27,7 @@ const SCHEMA_ATTEMPTS = 2;
 
 /** Options of an upstream engine. */
 export interface UpstreamOptions extends UpstreamClientOptions {
-  /** Context length in tokens that the operator sets; a smaller one that the upstream reports wins. Null: as the upstream reports. */
+  /** Context length in tokens; a smaller one that the upstream reports wins. Null: as the upstream reports. */
   contextLength: number | null;
 }
 
@@ -147,7 +147,7 @@ class UpstreamEngine implements GenerationEngine {
     if (isPlain(format, upstreamParameters)) this.#template.record(prompt, promptTokens);
   }
 
-  /** A complete answer is validated before it is returned. A violation is retried once: not all servers enforce schemas. */
+  /** Validates a complete answer before it is returned. Retries a violation once: not all servers enforce schemas. */
   async *#runValidated(
     request: GenerationRequest,
     schema: object,

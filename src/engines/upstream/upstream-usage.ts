@@ -42,7 +42,7 @@ export function readInputTokens(usage: unknown, least = 1): number | null {
   return reported !== null && reported >= least ? reported : null;
 }
 
-/** Approximates the tokens of a prompt: a quarter of its characters plus four per message and those of images, at least 1. */
+/** Approximates the tokens of a prompt: a quarter of its characters, four per message, and images; at least 1. */
 export function approximatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
   if (prompt.kind === 'text') return approximateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));
   let characters = prompt.tools.length === 0 ? 0 : JSON.stringify(prompt.tools).length;

@@ -2,7 +2,7 @@ import { ApiError } from '../../errors.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
 import { findSchemaViolation } from './schema-validator.ts';
 
-/** Texts of the choices that ended by themselves: a choice that was cut off or calls tools need not match the schema. */
+/** Texts of choices that ended by themselves: truncated choices and tool calls need not match the schema. */
 export function completeTexts(events: readonly GenerationEvent[]): string[] {
   const texts = new Map<number, string>();
   const stopped = new Set<number>();

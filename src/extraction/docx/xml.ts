@@ -48,7 +48,7 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** Local name of an element. Elements of drawings and formulas keep their prefix: they have names that Word uses too. */
+/** Local name of an element. Elements of drawings and formulas keep their prefix: Word uses their names too. */
 function elementName(name: string): string {
   return name.startsWith('a:') || name.startsWith('m:') ? name : localName(name);
 }

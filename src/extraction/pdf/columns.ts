@@ -2,7 +2,7 @@ import type { Fragment } from './page-text.ts';
 
 /** Maximum recursion into columns. */
 const MAX_LEVELS = 4;
-/** Maximum fragments for column detection, which compares every candidate with all of them. A newspaper page has 3,000. */
+/** Maximum fragments for column detection, which compares all candidates with them. A newspaper page has 3,000. */
 const MAX_FRAGMENTS = 10_000;
 /** The same for three or more columns, which compares pairs of candidates. */
 const MAX_FRAGMENTS_OF_MANY = 3_000;
@@ -27,7 +27,7 @@ const MIN_TEXT = 0.75;
 const MAX_PITCH = 1.6;
 /** Maximum distance of equal baselines, in font sizes: cells of a row share one. */
 const SAME_BASELINE = 0.1;
-/** Margin notes: minimum lines of text and notes, maximum width and font size relative to the text, minimum letters per line. */
+/** Margin notes: minimum lines of text and notes, maximum relative width and font size, minimum letters per line. */
 const NOTES = { textLines: 8, lines: 2, width: 0.5, size: 0.92, characters: 5 };
 /** Minimum rows, and cells per row, of a table that spans both columns. */
 const WIDE_TABLE = { rows: 3, cells: 5 };
@@ -205,7 +205,7 @@ function isPairOfColumns(fragments: readonly Fragment[]): boolean {
   return false;
 }
 
-/** Whether fragments are margin notes: narrow, in a small font, and not on the baselines of the text as cells would be. */
+/** Whether fragments are margin notes: narrow, in a small font, not on the baselines of the text like cells. */
 function areMarginNotes(notes: readonly Fragment[], text: readonly Fragment[]): boolean {
   if (notes.length * 2 > text.length || text.length < NOTES.textLines || !isRunningText(text)) return false;
   if (width(notes) > NOTES.width * width(text) || !areInBlocks(notes)) return false;

@@ -94,7 +94,7 @@ async function openPdf(loading: Promise<Pdf>): Promise<Pdf> {
   }
 }
 
-/** Returns the lines of each readable page, up to `maxPages`, and the outcome of every page read. Throws `invalid_file` when none is readable. */
+/** Returns lines of readable pages, up to `maxPages`, and the outcome of each. Throws `invalid_file` without any. */
 async function readPages(pdf: Pdf, warnings: PdfjsWarnings, maxPages = MAX_PAGES) {
   const pages: PageLines[] = [];
   const outcomes: PageOutcome[] = [];

@@ -12,7 +12,7 @@ export interface KeyUse {
   fingerprint: string;
   /** The process that runs the request. */
   processId: string;
-  /** Time of the claim. A later claim of an abandoned key has another one, so that the process that is late changes nothing. */
+  /** Time of the claim. A later claim of an abandoned key has another one, so that the late process changes nothing. */
   claimedAt: Date;
 }
 

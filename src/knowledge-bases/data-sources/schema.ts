@@ -53,7 +53,7 @@ export const DataSourceProbe = Type.Object(
 
 export type DataSourceProbe = Static<typeof DataSourceProbe>;
 
-/** `CreateDataSource` for OpenAPI, with the config of each type. Requests are validated with `CreateDataSource`, for better errors. */
+/** `CreateDataSource` for OpenAPI, with the config of each type. Requests use `CreateDataSource`, for better errors. */
 export const DescribedDataSource = Type.Unsafe<CreateDataSource>({
   anyOf: DATA_SOURCE_TYPES.map((type) =>
     Type.Object({

@@ -192,7 +192,7 @@ export function contentFingerprint(fingerprint: string): string {
   return fingerprint.replace(METADATA_PREFIX, '');
 }
 
-/** Prefixes fingerprints with hashes of the parts of a config that change documents: fields with the text, and metadata. */
+/** Prefixes fingerprints with hashes of the config that changes documents: fields with text, and metadata. */
 export function withConfigFingerprint(connector: Connector, { metadata, text_fields: fields }: Metadata): Connector {
   const reading = withFingerprintPrefix(connector, fields, (hash) => `fields:${hash} `);
   return withFingerprintPrefix(reading, metadata, (hash) => `${hash} `);

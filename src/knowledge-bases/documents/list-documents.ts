@@ -7,7 +7,7 @@ import type { DocumentListQuery } from './schema.ts';
 import { listDocumentRows } from './store.ts';
 import { viewDocument } from './view-document.ts';
 
-/** Lists a knowledge base's documents, in the order of the query (default: oldest first). Throws 404 `knowledge_base_not_found`. */
+/** Lists a knowledge base's documents, by default oldest first. Throws 404 `knowledge_base_not_found`. */
 export async function listDocuments(
   deps: Pick<Deps, 'db'>,
   organizationId: string,

@@ -89,7 +89,7 @@ export async function deleteDocumentRow(sql: Sql, row: DocumentRow): Promise<voi
     .where(eq(knowledgeBases.id, row.knowledgeBaseId));
 }
 
-/** Makes the stored documents of an item differ from its present version. Returns false when the item has no documents. */
+/** Makes the stored documents of an item differ from its present version. Returns false if it has none. */
 export async function forgetItemVersion(sql: Sql, sourceId: string, itemKey: string): Promise<boolean> {
   const rows = await sql
     .update(documents)

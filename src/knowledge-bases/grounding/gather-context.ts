@@ -6,9 +6,9 @@ import type { KnowledgeBaseRow } from '../store.ts';
 /** A hit with its knowledge base. */
 export type ContextChunk = ScoredChunk & { knowledgeBaseId: string };
 
-/** How the context of a chat is searched: hits per knowledge base, and a score below which they share hardly a word with the question. */
+/** Search for the context of a chat: hits per knowledge base, and a score below which they share hardly a word. */
 export const CONTEXT_SEARCH = { top_k: 10, search_type: 'hybrid', min_score: 0.05, rerank: false } as const;
-/** How it is searched for an engine that selects from the hits itself: a section without a word of the question may answer it. */
+/** Search for an engine that selects from the hits: a section without a word of the question may answer it. */
 export const SELECTIVE_SEARCH = { ...CONTEXT_SEARCH, min_score: 0 } as const;
 
 /**

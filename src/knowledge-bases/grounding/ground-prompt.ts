@@ -16,7 +16,7 @@ import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens } from './token-estimate.ts';
 
-/** Shares of the document budget to try when an engine counts more tokens than estimated; the last attempt has no documents. */
+/** Shares of the document budget to try if an engine counts more tokens than estimated; the last has no documents. */
 const BUDGET_SHARES = [1, 0.5];
 
 /** A chat to ground. */

@@ -6,7 +6,7 @@ import { countUnseen, deleteDocumentRows, incrementCounts, selectUnseen } from '
 /** Documents deleted per transaction. */
 const DOCUMENTS_PER_DELETION = 500;
 
-/** Deletes the documents of items that were not listed. `needsConfirmation`: most of them only when a second listing lacks them too. */
+/** Deletes documents of unlisted items. `needsConfirmation`: most of them only if a second listing lacks them too. */
 export async function deleteUnlisted(context: RunContext, needsConfirmation: boolean): Promise<void> {
   if (needsConfirmation && (await holdDeletions(context))) return;
   const { deps, job, source, base } = context;

@@ -2,7 +2,7 @@ import type { DocumentMetadata, MetadataValue } from '../../extraction/document-
 import { truncateGraphemes } from '../../lib/truncate.ts';
 import type { StoredMetadata } from '../documents/metadata.ts';
 
-/** Maximum bytes of a document's metadata as JSON, as for metadata that callers send. Every search result repeats it. */
+/** Maximum bytes of a document's metadata as JSON, as for metadata of callers. Every search result repeats it. */
 const MAX_STORED_BYTES = 65_536;
 /** Maximum reported keys that were not stored, and characters of each. */
 const MAX_REPORTED_KEYS = 256;

@@ -99,7 +99,7 @@ async function* groupItems<T>(items: AsyncIterable<T>, size: number): AsyncGener
   if (group.length > 0) yield group;
 }
 
-/** Returns new and changed items, and apart from them (`relabelled`) those of which only metadata changed. Marks the others as seen. */
+/** Returns new and changed items, and those of which only metadata changed (`relabelled`). Marks the others as seen. */
 async function compareItems(
   context: RunContext,
   items: readonly SourceItem[],
@@ -177,7 +177,7 @@ async function processItem(context: ItemContext, item: ChangedItem): Promise<Pro
   }
 }
 
-/** Fetches, extracts, chunks and embeds the documents of an item. Writes full batches; the remaining documents are returned. */
+/** Fetches, extracts, chunks and embeds the documents of an item. Writes full batches; returns the remaining ones. */
 async function readItem(context: ItemContext, item: ChangedItem): Promise<ProcessedItem> {
   const { deps, base, signal, textFields } = context;
   const content = await context.fetch(item);

@@ -84,7 +84,7 @@ export async function lockRun(sql: Sql, { job, source, base }: JobContext): Prom
   return true;
 }
 
-/** Writes rows of a run in a transaction. Throws as `lockRun` does, and `SourceDeletedError`; then nothing is written. */
+/** Writes rows of a run in a transaction. Throws as `lockRun` does, and `SourceDeletedError`, writing nothing. */
 export function writeInRun(
   { deps, ...context }: JobContext & { deps: Pick<Deps, 'db'> },
   write: (sql: Sql) => Promise<void>,

@@ -174,7 +174,7 @@ export function selectUnseen(sql: Sql, sourceId: string, jobId: string, limit: n
   return sql.select().from(documents).where(isUnseen(sourceId, jobId)).limit(limit);
 }
 
-/** Counts the documents that a source had before the job started (`earlier`), and how many of them the job has not listed (`unseen`). */
+/** Counts documents that a source had before the job (`earlier`), and those that the job has not listed (`unseen`). */
 export async function countUnseen(
   sql: Sql,
   sourceId: string,

@@ -14,7 +14,7 @@ const api = useApi(embeddedBy(engine));
 
 type Base = Awaited<ReturnType<typeof ingestInMemory>>;
 
-/** Starts a run that waits where `suspend` is awaited, as a suspended process does, and runs the job to its end in another. */
+/** Starts a run that waits at `suspend`, like a suspended process, and runs the job to its end in another. */
 async function supersede(kb: Base, id: string, hook: (suspend: () => Promise<void>) => () => void) {
   const reached = Promise.withResolvers<void>();
   const resumed = Promise.withResolvers<void>();

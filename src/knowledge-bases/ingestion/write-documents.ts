@@ -50,7 +50,7 @@ export interface FinishedItem {
   extraDocuments: number;
 }
 
-/** Share of a full write that the changes take, by chunks or by documents; those of unchanged documents are indexed again. */
+/** Share of a full write that the changes take, by chunks or documents; unchanged documents are indexed again. */
 export function writeShare(changes: readonly DocumentChange[]): number {
   const chunks = changes.reduce((sum, { outcome }) => {
     if ('error' in outcome) return sum;
@@ -118,7 +118,7 @@ export async function writeDocuments(
   throw new SourceDeletedError();
 }
 
-/** Removes documents from the index that were deleted during a write. The write is committed: an outage of the index leaves it to the purge. */
+/** Removes documents from the index that were deleted during a committed write. After an outage, the purge does it. */
 async function removeDeleted(
   { db, chunks, now }: Pick<Deps, 'db' | 'chunks' | 'now'>,
   baseId: string,
@@ -193,7 +193,7 @@ async function findUnfilterableKeys(
   };
 }
 
-/** Chunks of unchanged documents with their vectors from the index, by document. Chunks that the index lost are missing. */
+/** Chunks of unchanged documents with vectors from the index, by document. Chunks that the index lost are missing. */
 type UnchangedChunks = ReadonlyMap<string, readonly (ChunkRow & { vector: Float32Array })[]>;
 
 async function loadUnchangedChunks(

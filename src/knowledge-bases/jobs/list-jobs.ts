@@ -7,7 +7,7 @@ import type { JobListQuery } from './schema.ts';
 import { selectJobs } from './store.ts';
 import { viewJob } from './view-job.ts';
 
-/** Lists a knowledge base's jobs, in the order of the query (default: oldest first). Throws 404 `knowledge_base_not_found`. */
+/** Lists a knowledge base's jobs, by default oldest first. Throws 404 `knowledge_base_not_found`. */
 export async function listJobs(deps: Pick<Deps, 'db'>, organizationId: string, baseId: string, query: JobListQuery) {
   const bounds = pageBounds(query, 'ingestionJob');
   if (query.data_source_id !== undefined && !isId('dataSource', query.data_source_id)) {

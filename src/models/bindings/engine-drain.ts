@@ -55,7 +55,7 @@ export class EngineDrain {
   }
 }
 
-/** Whether requests are running or waiting. Engines that do not report their load count as idle after the grace period. */
+/** Whether requests run or wait. Engines that do not report their load count as idle after the grace period. */
 async function isBusy(runtime: EngineRuntime & EngineLoad, signal: AbortSignal): Promise<boolean> {
   if (runtime.load === undefined) return false;
   try {

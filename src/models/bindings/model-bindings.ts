@@ -31,7 +31,7 @@ import {
 } from './store.ts';
 import { watchBindings } from './watch-bindings.ts';
 
-/** A changed binding that this process could not apply, such as one to a file it lacks, is tried again after this time. */
+/** Delay before a changed binding that could not be applied, such as one to a missing file, is tried again. */
 const RETRY_MS = 60_000;
 
 type Binding = Config['models'][string];
@@ -123,12 +123,12 @@ export class ModelBindings {
     return this.#stored;
   }
 
-  /** Whether requests may name a model id: of the catalogue, the configuration or the database. Holds for commands, too. */
+  /** Whether requests and commands may name a model id: of the catalogue, the configuration or the database. */
   isModelId(id: string): boolean {
     return CATALOGUE.some((entry) => entry.id === id) || id in this.#config.models || id in this.#stored.ids;
   }
 
-  /** The generation ids of the catalogue when the bundled model serves all text and nobody chose that; otherwise empty. */
+  /** Generation ids of the catalogue if the bundled model serves all text by default; otherwise empty. */
   defaultGenerationIds(): string[] {
     const isDefault = (model: ServedModel) =>
       model.engine?.backend().engine === 'bundled' && this.chosenBy(model.id) === 'default';
@@ -191,7 +191,7 @@ export class ModelBindings {
     this.#engines.configure?.(config);
   }
 
-  /** Begins to fetch a file that another machine has bound, and throws an `OperatorError` that says so. Otherwise does nothing. */
+  /** Begins to fetch a file that another machine has bound, and throws an `OperatorError` that says so. */
   async fetchFile(model: string): Promise<void> {
     const bound = Object.values(this.#stored.ids).find((binding) => binding.model === model);
     if (bound !== undefined) await this.#files?.require(bound);
@@ -256,7 +256,7 @@ export class ModelBindings {
     return model;
   }
 
-  /** Starts the engine of an id. Without the file of its stored binding the id is unavailable: another model must not answer for it. */
+  /** Starts the engine of an id. Without the bound file the id is unavailable: no other model may answer for it. */
   async #startInitial(id: string): Promise<ServedModel> {
     const stored = this.#stored.ids[id];
     try {
@@ -298,7 +298,7 @@ export class ModelBindings {
     throw new OperatorError(`models.${alias}.alias: there is no model '${id}' that it could stand for.`);
   }
 
-  /** The served ids without aliases, in the order of the list: of the catalogue, of the configuration, of the database. */
+  /** Served ids without aliases, in the order of the list: catalogue, configuration, database. */
   #ids(): string[] {
     const configured = Object.keys(this.#config.models).filter((id) => this.#config.models[id]?.alias === undefined);
     const ids = new Set([...CATALOGUE.map(({ id }) => id), ...configured, ...Object.keys(this.#stored.ids)]);

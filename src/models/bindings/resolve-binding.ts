@@ -16,7 +16,7 @@ export function findOverride(config: Pick<Config, 'models' | 'upstreamUrl'>, id:
   return modelKind(id) === 'generation' && config.upstreamUrl !== null ? 'environment' : null;
 }
 
-/** The effective binding of a model id: its settings, completed by the stored model file where no setting overrides it. */
+/** Effective binding of a model id: its settings, completed by the stored model file where none overrides it. */
 export function resolveBinding(
   config: Pick<Config, 'models' | 'upstreamUrl' | 'dataDir'>,
   stored: StoredBinding | undefined,

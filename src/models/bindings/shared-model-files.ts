@@ -85,7 +85,7 @@ export class SharedModelFiles {
     return file === null ? binding : { ...binding, sha256: await this.#hash(file) };
   }
 
-  /** Adds the hash to bindings of earlier versions, where this machine has the file. Returns whether any was without. */
+  /** Adds the hash to bindings of earlier versions if this machine has the file. Returns whether any had none. */
   async identifyAll({ ids }: StoredBindings): Promise<boolean> {
     const names = new Set(Object.values(ids).flatMap(({ model, sha256 }) => (sha256 == null ? [model] : [])));
     for (const name of names) {
@@ -119,7 +119,7 @@ export class SharedModelFiles {
     );
   }
 
-  /** Stores the bound files of this machine that have no blob, and deletes blobs without a binding, in the background. */
+  /** Stores bound files of this machine without a blob, and deletes blobs without a binding, in the background. */
   store({ ids }: StoredBindings): void {
     this.#storing = this.#storing
       .then(async () => {
@@ -190,7 +190,7 @@ export class SharedModelFiles {
     this.#fetches.set(file.sha256, fetching);
   }
 
-  /** Resumes an interrupted download. The file gets its name, and its card, when it is complete and has the expected hash. */
+  /** Resumes an interrupted download. A complete file with the expected hash gets its name and its card. */
   async #download(name: string, { sha256, bytes }: StoredModelFile): Promise<void> {
     const { config, logger } = this.#deps;
     const folder = modelsFolder(config.dataDir);
@@ -218,7 +218,7 @@ export class SharedModelFiles {
     }
   }
 
-  /** Appends the bytes that a partial file lacks. Throws, and deletes its content, when the whole is not the expected file. */
+  /** Appends the bytes that a partial file lacks. Deletes its content and throws if it is not the expected file. */
   async #receive(partial: PartialFile, { sha256, bytes }: Pick<StoredModelFile, 'sha256' | 'bytes'>): Promise<void> {
     const { blobs, config } = this.#deps;
     const folder = modelsFolder(config.dataDir);

@@ -9,7 +9,7 @@ export const modelBindings = pgTable('model_bindings', {
   modelId: text('model_id').primaryKey(),
   /** Name of a model file: `models/NAME.gguf` in the data folder of each process. */
   modelName: text('model_name').notNull(),
-  /** SHA-256 of the file, so that no process serves another one of that name. Null where processes share no blob store. */
+  /** SHA-256 of the file, so that no process serves another one of that name. Null without a shared blob store. */
   modelSha256: text('model_sha256'),
   chosenBy: text('chosen_by', { enum: ['operator', 'first-start'] }).notNull(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().default(sql`now()`),
@@ -31,7 +31,7 @@ export const modelBindingsState = pgTable('model_bindings_state', {
   initialPullDone: boolean('initial_pull_done').notNull().default(false),
 });
 
-/** Model ids outside the catalogue, with the time at which a process first bound them: `created` of their model object. */
+/** Model ids outside the catalogue, with the time of their first binding: `created` of their model object. */
 export const modelIds = pgTable('model_ids', {
   modelId: text('model_id').primaryKey(),
   firstBoundAt: timestamp('first_bound_at', { withTimezone: true }).notNull().default(sql`now()`),

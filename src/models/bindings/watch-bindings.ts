@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { runPeriodically } from '../../lib/run-periodically.ts';
 import { selectBindingsVersion } from './store.ts';
 
-/** Fallback for lost notifications, and how often a binding that could not be applied may be tried again. One primary-key lookup. */
+/** Fallback for lost notifications, and retry interval of failed bindings. One primary-key lookup. */
 const POLL_MS = 30_000;
 
 /** Options of the watch on bindings. */
@@ -14,7 +14,7 @@ export interface BindingsWatch {
   onVersion(version: number): Promise<void>;
 }
 
-/** Reports the version of the stored bindings until `stop()` is called: when any process has changed them, and periodically. */
+/** Reports the version of the stored bindings until `stop()`: after changes by any process, and periodically. */
 export function watchBindings({ db, logger, onVersion }: BindingsWatch): { stop(): Promise<void> } {
   const check = async () => onVersion(await selectBindingsVersion(db.sql));
   const polling = runPeriodically(POLL_MS, 'watch model bindings', check, logger);

@@ -30,7 +30,7 @@ export function isOllamaTag(word: string): boolean {
   return (TAG.test(word) && !/^(hf|https?):/i.test(word)) || word.toLowerCase() in LATEST;
 }
 
-/** Finds the model of an Ollama tag such as `llama3.1:8b`. Throws an `OperatorError` that names the known tags of the family. */
+/** Finds the model of an Ollama tag such as `llama3.1:8b`. Throws an `OperatorError` with the tags of the family. */
 export function resolveOllamaTag(word: string): DownloadableModel {
   const [, family = word.toLowerCase(), tag = 'latest'] = TAG.exec(word.toLowerCase()) ?? [];
   const [, size = '', quantization = null] =

@@ -19,7 +19,7 @@ const PartialState = Type.Object({
 /** Metadata of the whole file: a transfer is resumed only for the same file. */
 export type PartialState = Static<typeof PartialState>;
 
-/** A file that is being downloaded, with its metadata beside it. Survives the process; used by one process at a time. */
+/** A file during its download, with its metadata beside it. Survives the process; used by one process at a time. */
 export class PartialFile {
   readonly path: string;
   readonly #file: FileHandle;

@@ -179,7 +179,7 @@ export async function redeemInvitation(
   return { organizationId };
 }
 
-/** Throws 403 unless the caller is an owner of its organization or an operator. Keys with the scope `keys` do not manage people. */
+/** Throws 403 unless the caller is an owner or an operator. Keys with the scope `keys` do not manage people. */
 export function requireOwner({ caller }: Call): void {
   if (caller.role !== 'owner' && !caller.scopes.has('admin')) {
     throw insufficientScope('Only owners of the organization manage its members.');

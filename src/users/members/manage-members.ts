@@ -17,7 +17,7 @@ export async function listMembers({ db }: Pick<Deps, 'db'>, call: Call, query: L
   return page(rows.map(viewMember), bounds.limit);
 }
 
-/** Changes the role of a member. Throws 404 `user_not_found`, 400 for the last owner, and 403 unless the caller is an owner. */
+/** Changes the role of a member. Throws 404 `user_not_found`, 400 for the last owner, 403 unless called by an owner. */
 export async function changeRole(
   { db }: Pick<Deps, 'db'>,
   call: Call,

@@ -70,14 +70,14 @@ export async function createPasswordReset(
   return { object: 'password_reset', user_id: userId, token, expires_at: toUnixSeconds(expiresAt) };
 }
 
-/** Whether a user has no rights beyond those of the creator of a link: an owner of the organization, or an operator when it is null. */
+/** Whether a user has no rights beyond the creator of a link: an owner of the organization, or (null) an operator. */
 async function isCoveredBy(sql: Sql, user: UserRow, organizationId: string | null): Promise<boolean> {
   if (organizationId === null) return true;
   const memberships = await selectMemberships(sql, user.id);
   return !user.isOperator && memberships.length === 1 && memberships[0]?.id === organizationId;
 }
 
-/** Takes a link and returns its user, locked. Throws 400 when it is not valid, or its creator may not reset the user any more. */
+/** Takes a link and returns its user, locked. Throws 400 if it is invalid, or its creator may not reset the user. */
 async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promise<UserRow> {
   const reset = await takePasswordReset(sql, tokenHash, now);
   const user = reset === null ? null : await lockUser(sql, reset.userId);
@@ -90,7 +90,7 @@ async function takeResettableUser(sql: Sql, tokenHash: string, now: Date): Promi
   return user;
 }
 
-/** Sets the password of a link, and ends all sessions of the user. Returns the token of a new session. Throws 400 when the link is not valid. */
+/** Sets the password by a link, ends all sessions of the user, returns a new one. Throws 400 for an invalid link. */
 export async function redeemPasswordReset(
   deps: SessionDeps,
   client: ClientRequest,

@@ -3,12 +3,12 @@ import type { Secrets } from '../../lib/secrets.ts';
 import { newToken } from '../tokens.ts';
 import { isHttps, readCookie } from './session-cookie.ts';
 
-/** Cookie of a browser in which an account has signed in. It gives no right but attempts of its own, see `limits/sign-in-limiter.ts`. */
+/** Cookie of a browser with earlier sign-ins. Gives attempts of its own, no rights (`limits/sign-in-limiter.ts`). */
 export const DEVICE_COOKIE = 'quire_device';
 /** The longest that browsers keep a cookie. */
 const LIFETIME_SECONDS = 400 * 86_400;
 
-/** The `Set-Cookie` header that makes the browser of a request a known device of an account. A known one stays the same. */
+/** The `Set-Cookie` header that makes a browser a known device of an account. A known one stays the same. */
 export function deviceCookie(secrets: Secrets, email: string, headers: IncomingHttpHeaders): string {
   const id = findDeviceId(secrets, email, readCookie(headers, DEVICE_COOKIE)) ?? newToken();
   const value = Buffer.from(secrets.seal(JSON.stringify({ id, email }), DEVICE_COOKIE), 'base64').toString('base64url');

@@ -7,7 +7,7 @@ const COOKIE = 'quire_oidc';
 const PATH = '/v1/session/oidc';
 /** Time for the sign-in at the issuer. */
 const LIFETIME_SECONDS = 600;
-/** Sealing context of the cookie. It contains the version of `OidcTransaction`, so that cookies of other versions are rejected. */
+/** Sealing context of the cookie, with the version of `OidcTransaction`: rejects cookies of other versions. */
 const SEALED_FOR = `${COOKIE} 2`;
 
 /** A sign-in that the browser has started and that its callback completes. */

@@ -27,7 +27,7 @@ export interface OidcChecks {
 
 /** The configured OpenID Connect issuer. */
 export interface OidcProvider {
-  /** Returns the address at which the issuer asks the person to sign in. Throws 503 when the issuer cannot be reached. */
+  /** Returns the address at which the issuer asks the person to sign in. Throws 503 if the issuer is unreachable. */
   authorize(redirectUri: string): Promise<{ url: string; checks: OidcChecks }>;
   /**
    * Exchanges the code of a callback for verified claims: signature, issuer, audience, expiry, nonce and state. Throws an `OidcError`.

@@ -28,7 +28,7 @@ export type OidcDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secrets' | 'logger'
 
 type NewUser = Omit<UserRow, 'createdAt'>;
 
-/** Starts a sign-in. Returns the address of the issuer and the transaction. Throws 404 without an issuer, and 503 when it does not answer. */
+/** Starts a sign-in. Returns the issuer's address and the transaction. Throws 404 without an issuer, 503 if unreachable. */
 export async function startOidcSignIn(
   { oidc, config }: Pick<OidcDeps, 'oidc' | 'config'>,
   headers: IncomingHttpHeaders,
@@ -40,12 +40,12 @@ export async function startOidcSignIn(
   return { url, transaction: { ...checks, ...purpose, redirectUri } };
 }
 
-/** Address of the service as the browser sees it. The issuer accepts registered addresses only, whatever the `Host` of a request is. */
+/** Address of the service for browsers. The issuer accepts registered addresses only, whatever the `Host` is. */
 function publicOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, headers: IncomingHttpHeaders): string {
   return publicUrl ?? `${isHttps(headers) ? 'https' : 'http'}://${headers.host}`;
 }
 
-/** Completes a sign-in by its callback. Returns the token of a new session, null after a linking. Throws an `OidcError`. */
+/** Completes a sign-in by its callback. Returns the token of a new session, null after linking. Throws `OidcError`. */
 export async function finishOidcSignIn(
   deps: OidcDeps,
   transaction: OidcTransaction,
@@ -101,7 +101,7 @@ interface Arrival {
 
 type SignedInUser = NewUser & { organizationId: string | null };
 
-/** Finds or creates the user of a person, with its role. `organizationId`: joined by an invitation; null without one. */
+/** Finds or creates the user of a person, with its role. `organizationId`: of an invitation; null without one. */
 async function resolveUser(deps: OidcDeps, sql: Sql, arrival: Arrival): Promise<SignedInUser> {
   const { identity, transaction, client } = arrival;
   const { issuer, subject } = identity;
@@ -143,7 +143,7 @@ async function linkByEmail({ config }: OidcDeps, sql: Sql, { identity, client }:
   return account;
 }
 
-/** Creates a user without an invitation, and gives a user the role of its groups. Throws for people without any role. */
+/** Creates a user without an invitation, and gives a user the role of its groups. Throws without any role. */
 async function applyRole(
   config: Config,
   sql: Sql,

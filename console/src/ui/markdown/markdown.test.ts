@@ -26,7 +26,7 @@ b
 
 > quote
 `;
-/** Repeated, each of them makes a careless parser take quadratic time or nest without end. An array: with a start before it. */
+/** Repeated, each makes a careless parser take quadratic time or nest without end. An array: with a start before it. */
 const HOSTILE: (string | [start: string, repeated: string])[] = [
   '*a ',
   '**a ',

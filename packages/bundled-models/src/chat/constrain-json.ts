@@ -36,7 +36,7 @@ export function constrainJson({ messages }: Conversation, format: JsonFormat, ma
   return { type: 'json_schema', name: 'object', strict: true, schema: narrowToSpokenValues(schema, source) };
 }
 
-/** An object that says that the model cannot do what is requested, as far as the token limit allows. A token has a character or more. */
+/** An object that says that the model cannot do this, within the token limit. A token has at least one character. */
 function errorObject(maxTokens: number): string {
   const objects = [LIMITATION_TEXT, 'That is more than this model can do.'].map((error) => JSON.stringify({ error }));
   return objects.find(({ length }) => length <= maxTokens) ?? '{}';

@@ -90,7 +90,7 @@ interface OpenTag {
   hasInner: boolean;
 }
 
-/** Extracts passages between tags (the innermost ones) or triple quotation marks, in one pass; null when there are none. */
+/** Extracts passages between (innermost) tags or triple quotation marks, in one pass; null when there are none. */
 export function extractTagged(text: string): { passages: Passage[]; outside: string } | null {
   const passages: Passage[] = [];
   const outside: string[] = [];

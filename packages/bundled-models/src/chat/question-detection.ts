@@ -46,7 +46,7 @@ const MAX_SMALL_TALK_CHARACTERS = 120;
 /** Maximum characters of a keyword query. */
 const MAX_KEYWORD_CHARACTERS = 200;
 
-/** Whether a text is a question that a sentence can answer, by its question mark, its opening, or as a keyword query. */
+/** Whether a sentence can answer a text: by its question mark, its opening, or as a keyword query. */
 export function isQuestion(text: string): boolean {
   const trimmed = text.trim();
   if (trimmed === '' || WRITING_REQUEST.test(trimmed)) return false;
@@ -75,7 +75,7 @@ export function hasQuestionMark(text: string): boolean {
   return QUESTION_MARK.test(end) || GREEK_QUESTION_MARK.test(end);
 }
 
-/** Whether a message is nothing but a greeting or thanks: the only messages that are not searched for in a knowledge base. */
+/** Whether a message is only a greeting or thanks: the only messages without a search in knowledge bases. */
 export function isGreetingOrThanks(text: string): boolean {
   if (text.length > MAX_SMALL_TALK_CHARACTERS) return false;
   const words = text

@@ -27,7 +27,7 @@ const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
 /** A numbered heading of a document without markup, such as a PDF: `3.1 When the siren sounds`. */
 const NUMBERED_HEADING = /^\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]+\p{Lu}[^.!?:;|]{1,60}$/u;
 const UNDERLINE = /^\s{0,3}(?:={3,}|-{3,})\s*$/;
-/** The first line of a paragraph that is bold as a whole, or opens with a bold heading: `**Upgrade.** Stop the service.` */
+/** First line of a paragraph that is bold as a whole, or opens with a bold heading: `**Upgrade.** Stop the service.` */
 export const BOLD_HEADING = /^(\*\*|__)(?=\S)([^*_\n]{1,80}?)[.:!]?\1[.:]?(?:\s*$|(?<=[.:!]\1|\1:)\s+(?=\S))/;
 
 /** Splits passages into sections, in order. Headings without text are no sections. Takes linear time. */

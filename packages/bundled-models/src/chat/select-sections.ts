@@ -4,7 +4,7 @@ import type { Passage } from './passage-formats.ts';
 import { type ScoredSection, scoreSections } from './score-sections.ts';
 import { type Section, TITLE_SEPARATOR } from './sections.ts';
 
-/** Sections of two documents are versions of one text when they share this part of their terms and their scores are near. */
+/** Sections of two documents are versions of one text if they share this part of their terms and score alike. */
 const MIN_SHARED_TERMS = 0.5;
 const MIN_SCORE_SHARE = 0.8;
 /** Maximum UTF-8 bytes of two sections that answer together, as of a single section. */

@@ -51,7 +51,7 @@ export class ModerationCall {
     return windows;
   }
 
-  /** Adds the result of the current portion. Returns the scores of each text, the highest of its windows, after the last one. */
+  /** Adds the result of the current portion. After the last one, returns the highest window score of each text. */
   take({ scores, tokens }: ModerationPortionResult): ModerationPortionResult | null {
     this.#tokens += tokens;
     for (const [i, text] of this.#textOfWindow.entries()) {

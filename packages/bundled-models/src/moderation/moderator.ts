@@ -94,7 +94,7 @@ export class Moderator {
     return { scores: this.#calibrate(logits, ids.length), logits, tokens: ids.length };
   }
 
-  /** Scores of logits. The length of a text counts up to a window, so that padding a text further does not lower its scores. */
+  /** Scores of logits. The length counts up to a window, so that padding a text further does not lower its scores. */
   #calibrate(logits: readonly number[], words: number): number[] {
     const { block, slope, offset, lengthSlope } = this.header;
     const doublings = Math.log2(Math.max(1, Math.min(words, 2 * block) / SHORT_TEXT_WORDS));
@@ -104,7 +104,7 @@ export class Moderator {
     });
   }
 
-  /** Offsets of the words' projections in the table, padded by `REACH` on both sides, and the number of rows to keep. */
+  /** Offsets of the words' projections, padded by `REACH` on both sides, and the number of rows to keep. */
   #locate(ids: readonly number[], unknown: readonly string[]): { offsets: Int32Array; cachedRows: number } {
     const offsets = new Int32Array(ids.length + 2 * REACH);
     const rowSize = this.#size >> 1;

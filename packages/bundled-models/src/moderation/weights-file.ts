@@ -7,7 +7,7 @@ export interface ModerationHeader extends Readonly<Record<(typeof SIZES)[number]
   readonly model: string;
   /** Names of the outputs, in order. */
   readonly categories: readonly string[];
-  /** Score = 1 / (1 + exp(-(slope * logit + offset - lengthSlope * length))), per category; `length` counts doublings. */
+  /** Score = 1 / (1 + exp(-(slope * logit + offset - lengthSlope * length))); `length` counts doublings. */
   readonly slope: readonly number[];
   readonly offset: readonly number[];
   readonly lengthSlope: readonly number[];

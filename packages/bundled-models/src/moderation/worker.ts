@@ -1,4 +1,4 @@
-/** Worker thread of the moderation model, started with the path of the weights and the names of the scores to return, in order. */
+/** Worker thread of the moderation model. Input: path of the weights, and the names of the scores to return. */
 import { readFileSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { serveModel } from '../model-thread.ts';

@@ -46,7 +46,7 @@ export interface QuestionType {
   isQuestion: boolean;
   /** The type of its answer; null for other questions. */
   type: AnswerType | null;
-  /** 1 when a document contains an expression of that type that the query does not contain, else -1; 0 without a type. */
+  /** 1 if a document has an expression of that type that the query lacks, else -1; 0 without a type. */
   matchAnswer(document: string): number;
 }
 

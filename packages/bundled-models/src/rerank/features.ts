@@ -160,7 +160,7 @@ function saturate(idfSum: number): number {
   return idfSum / (idfSum + MEDIAN_IDF_SUM);
 }
 
-/** Positions of matches: the window of `WINDOW_WORDS` words with the largest sum of weighted match strengths, each term once. */
+/** Largest sum of weighted match strengths in a window of `WINDOW_WORDS` words, each term once. */
 function windowFeatures({ weights }: PreparedQuery, { hits, words }: Scan) {
   const strongest = new Float64Array(weights.length);
   let best = { exact: 0, sum: 0, position: 0 };

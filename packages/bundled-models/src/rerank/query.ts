@@ -11,7 +11,7 @@ const MAX_TERMS = 48;
 const MAX_RUN_WORDS = 64;
 /** Cached document words, a kilobyte each. A full cache is cleared. */
 const MAX_CACHED_WORDS = 16_384;
-/** Only every fourth component is added up to estimate the norm of a sum, which would otherwise take most of the time. */
+/** Every fourth component estimates the norm of a sum, which would otherwise take most of the time. */
 export const NORM_STRIDE = 4;
 /** Words that share their first letters are related forms: their similarity is at least this. */
 const PREFIX_LETTERS = 5;

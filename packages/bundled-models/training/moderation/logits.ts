@@ -1,4 +1,4 @@
-/** Prints the logits of texts by a weights file: `logits.ts MODEL TEXTS` reads a JSON string a line and prints a JSON array a line. */
+/** Prints logits of texts: `logits.ts MODEL TEXTS` reads a JSON string and prints a JSON array per line. */
 import { readFileSync } from 'node:fs';
 import { Moderator } from '../../src/moderation/moderator.ts';
 

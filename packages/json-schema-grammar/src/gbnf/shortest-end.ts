@@ -6,7 +6,7 @@ const FILLERS = Array.from('a0" {}[]:,-.', (char) => char.charCodeAt(0));
 
 /** Minimum characters that complete what a grammar has begun. */
 export interface ShortestEnd {
-  /** Minimum characters from a position in the code to the end of its sequence; infinite for a sequence that never ends. */
+  /** Minimum characters from a position in the code to the end of its sequence; infinite if it never ends. */
   lengthFrom(at: number): number;
   /** A character that the terminal at a position accepts. */
   characterAt(at: number): string;

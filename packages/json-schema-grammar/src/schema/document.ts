@@ -23,7 +23,7 @@ export class SchemaDocument {
     this.#byAddress.set(NOWHERE, root);
   }
 
-  /** Resolves a reference in `from`. Throws for `path` when the document has no such schema, or drafts disagree about it. */
+  /** Resolves a reference in `from`. Throws for `path` if the document has no such schema, or drafts disagree. */
   resolve(reference: string, from: Schema, path: string): Located {
     const outerBase = this.#outerBases.get(from);
     const base = this.#bases.get(from) ?? NOWHERE;

@@ -39,7 +39,7 @@ const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${MAIL_LABEL}\\.)+${MAIL_LABEL}`;
 const URI = `[A-Za-z][A-Za-z0-9+.-]*:(?:${AUTHORITY}(?:/${PATH_CHAR}*)*|/?${PATH_CHAR}+(?:/${PATH_CHAR}*)*)${QUERY}`;
 const URI_REFERENCE = `(?:[A-Za-z][A-Za-z0-9+.-]*:/${PATH_CHAR}+|(?:/(?:${PATH_CHAR}+)|${REFERENCE_CHAR}+)?)(?:/${PATH_CHAR}*)*${QUERY}`;
 
-/** Formats as regular expressions that match the whole text. Internationalized formats and templates: their ASCII part. */
+/** Formats as regular expressions for the whole text. Internationalized formats and templates: their ASCII part. */
 const PATTERNS: Readonly<Record<string, string>> = {
   date: DATE,
   time: TIME,
@@ -67,7 +67,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
 /** Bits of OpenAPI's integer formats. */
 const BITS: Readonly<Record<string, number>> = { int32: 32, int64: 64 };
 
-/** Returns the pattern of a format; null for formats without a constraint on texts. JSON Schema makes unknown formats annotations. */
+/** Returns the pattern of a format; null without a constraint on texts. Unknown formats are annotations. */
 export function formatPattern(format: string): string | null {
   return Object.hasOwn(PATTERNS, format) ? `^(?:${PATTERNS[format] ?? ''})$` : null;
 }

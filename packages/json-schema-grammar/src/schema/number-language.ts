@@ -73,7 +73,7 @@ function compileLanguage(source: string): Automaton {
 
 const negated = (bound: number | null): number | null => (bound === null ? null : -bound);
 
-/** Maximum digits before the point: `EXACT_DIGITS` without a far bound; otherwise enough for the bound that is nearest to zero. */
+/** Maximum digits before the point: `EXACT_DIGITS` without a far bound, else enough for the bound nearest to zero. */
 function wholeDigits({ minimum, maximum, steps }: NumberLimits): number {
   const far = [minimum, maximum].filter((bound) => bound !== null && Math.abs(bound) >= FAR / 10);
   if (far.length === 0 || steps.length > 0) return EXACT_DIGITS;

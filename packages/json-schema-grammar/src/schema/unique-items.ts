@@ -22,7 +22,7 @@ export interface ItemList extends Counts {
   path: string;
 }
 
-/** How an array without equal items is enforced: by a rule (null: there is no such array), or by the types of its items alone. */
+/** How unique items are enforced: by a rule (null: there is no such array), or by the types of items alone. */
 export type UniqueItems = { leaf: Leaf | null } | { independent: ItemList };
 
 /**

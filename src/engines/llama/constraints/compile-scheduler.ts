@@ -35,7 +35,7 @@ export interface CompilerState {
   /** In order of arrival. */
   waiting: readonly WaitingCompilation[];
   running: readonly RunningCompilation[];
-  /** When a compilation of an organization last started, on the clock of `arrivedAt`. Absent: not since its first one waits. */
+  /** Last start of a compilation of an organization, on the clock of `arrivedAt`. Absent: its first one waits. */
   lastStartedAt: ReadonlyMap<string, number>;
 }
 

@@ -27,7 +27,7 @@ export interface CompiledGrammar {
   elements: GrammarElements;
   /** The request field that the grammar is made from. */
   path: string;
-  /** Whether a text that reaches its token limit is completed in the shortest way: JSON, which is worthless otherwise. */
+  /** Whether a text at its token limit is completed in the shortest way: JSON, which is worthless otherwise. */
   closes: boolean;
 }
 

@@ -13,7 +13,7 @@ const MAX_PATTERN_NODES = 20_000;
 /** Keywords whose values are data, not schemas. */
 const DATA_KEYWORDS = new Set(['enum', 'const', 'default', 'examples']);
 
-/** Throws 400 with the path of the keyword that makes the schemas of a grammar too large to be compiled. Takes milliseconds. */
+/** Throws 400 with the path of the keyword that makes a grammar too large to compile. Takes milliseconds. */
 export function requireReasonableSize(source: GrammarSource): void {
   const size = { schemas: 0, patternNodes: 0 };
   for (const { schema, path } of listSchemas(source)) {

@@ -8,7 +8,7 @@ const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 /** Bytes of an entry without its grammar. */
 const ENTRY_BYTES = 1_024;
 
-/** Result of a compilation that is the same every time: a grammar, or the error for a schema that cannot be enforced. */
+/** Result of a deterministic compilation: a grammar, or the error for a schema that cannot be enforced. */
 export type CachedResult = { grammar: FactoredGrammar } | { rejection: ErrorFacts };
 
 interface Entry {

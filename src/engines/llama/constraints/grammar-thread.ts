@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import type { CompilerMessage } from './compiler-thread.ts';
 import type { GrammarSource } from './request-grammar.ts';
 
-/** Beside the threads that compute completions, a compilation gets a quarter of a core. On an idle core it is as fast as ever. */
+/** Beside threads that compute completions, a compilation gets a quarter of a core; an idle core, in full. */
 const NICENESS = 5;
 
 // On Linux, id 0 is this thread. Elsewhere it is the process.

@@ -13,7 +13,7 @@ import { type ConstrainedRequest, type ConstrainedTools, constrainTools } from '
 /** No token has more characters: longer prompts are rejected before any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
 
-/** Cost of a prompt up to which it is prepared as it arrives, in characters: a millisecond. Others wait for a time slice. */
+/** Characters of a prompt that is prepared as it arrives: a millisecond. Longer ones wait for a time slice. */
 const SHORT_CHARACTERS = 8_192;
 /** Cost of a message and of a tool besides the text, in characters. */
 const MESSAGE_CHARACTERS = 64;
@@ -122,7 +122,7 @@ async function compileFirst(
   }
 }
 
-/** Counts the tokens of a chat prompt as `preparePrompt` does, at most twice as many as the context has. Throws 400 as it does. */
+/** Counts the tokens of a chat prompt as `preparePrompt` does, up to twice the context. Throws 400 as it does. */
 export async function countPromptTokens(model: LocalModel, request: ConstrainedRequest): Promise<number> {
   const { prompt, scope } = request;
   const { contextTokens } = model.facts;

@@ -11,16 +11,16 @@ export interface ToolConstraint {
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
   /** Added to the logit of the token that starts a call, where the model chooses between a call and text. Default 0. */
   callBias?: number;
-  /** Schemas of the arguments of several calls of the first of `tools`: these calls in this order, or none. Only with `parameters`. */
+  /** Argument schemas of several calls of the first of `tools`: these calls in order, or none. Only with `parameters`. */
   sequence?: readonly Record<string, unknown>[];
 }
 
 /** A request with what the port does not have. */
 export interface ConstrainedRequest extends GenerationRequest {
   toolConstraint?: ToolConstraint | undefined;
-  /** A narrower format than `format` for a weak model. Without effect where it accepts nothing. Only with a chat prompt. */
+  /** A narrower format than `format` for a weak model. No effect where it accepts nothing. Only with a chat prompt. */
   narrowedFormat?: OutputFormat | undefined;
-  /** The prompt of the caller when `prompt` is an excerpt of it: it must fit into the context, and its tokens are reported. */
+  /** The caller's prompt if `prompt` is an excerpt: it must fit into the context, and its tokens are reported. */
   sentPrompt?: ChatPrompt | undefined;
   /** The prompt is tokenized and not computed: `prompt-end` and `usage` are the only events. */
   isCount?: true;

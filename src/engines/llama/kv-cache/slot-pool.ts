@@ -76,7 +76,7 @@ export interface SlotJob {
   readonly reusesPrefix: boolean;
 }
 
-/** The KV-cache slots of a model, the prefixes that they hold, and snapshots of them. Not to be used during a `decode`. */
+/** KV-cache slots of a model, their prefixes, and snapshots of them. Not to be used during a `decode`. */
 export class SlotPool<J extends SlotJob> {
   /** The allocated slots, by index. Another array after `resize`. */
   all: readonly Slot<J>[];
@@ -311,7 +311,7 @@ export class SlotPool<J extends SlotJob> {
     return this.#options.resizable && this.#copying.size === 0 && performance.now() >= this.#resizePausedUntil;
   }
 
-  /** Milliseconds without concurrent jobs after which `resize` to fewer slots is due; null when there are none to free. */
+  /** Milliseconds without concurrent jobs until `resize` to fewer slots is due; null if there are none to free. */
   shrinkDelay(idleMs: number, minSlots: number): number | null {
     if (!this.#options.resizable || this.all.length <= minSlots) return null;
     const dueAt = Math.max(this.#concurrentAt + idleMs, this.#resizePausedUntil);

@@ -72,7 +72,7 @@ export class SnapshotStore {
     return tokens * bytesPerToken <= diskBytes && performance.now() >= this.#pausedUntil;
   }
 
-  /** Writes a slot. Resolves with the id of the snapshot; null when it is too short, too large, or cannot be written. */
+  /** Writes a slot. Resolves with the snapshot id; null if it is too short, too large, or cannot be written. */
   async save({ index, scope, tokens }: SlotContent): Promise<string | null> {
     const { files, kv } = this.#options;
     if (tokens.length < MIN_SNAPSHOT_TOKENS || !this.accepts(tokens.length)) return null;

@@ -116,7 +116,7 @@ export class GrammarState {
     this.addon = new bindings.AddonGrammarEvaluationState(model, inner);
   }
 
-  /** A copy of the native state; null when it takes too long: it compares each element of the grammar with each of the stacks. */
+  /** A copy of the native state; null if it takes too long: it compares each grammar element with each stack. */
   copy(): object | null {
     return this.#canCopy() ? new this.#bindings.AddonGrammarEvaluationState(this.addon) : null;
   }

@@ -141,7 +141,7 @@ export class DecodeLoop {
     if (!this.#closed) this.#idleTimer ??= setTimeout(() => void this.#runIdle(), SNAPSHOT_DELAY_MS);
   }
 
-  /** Writes one snapshot at a time, so that a new request waits for one at most; then frees slots that are not needed. */
+  /** Writes one snapshot at a time: a new request waits for one at most. Then frees slots that are not needed. */
   async #runIdle(): Promise<void> {
     this.#idleTimer = null;
     if (this.#running || this.#closed) return;
