@@ -142,14 +142,7 @@ const Logprob = Type.Object({
 });
 
 const Logprobs = Type.Object({
-  content: Type.Array(
-    Type.Object({
-      token: Type.String(),
-      logprob: Type.Number(),
-      bytes: Nullable(Type.Array(Type.Integer())),
-      top_logprobs: Type.Array(Logprob),
-    }),
-  ),
+  content: Type.Array(Type.Object({ ...Logprob.properties, top_logprobs: Type.Array(Logprob) })),
   refusal: Type.Null(),
 });
 

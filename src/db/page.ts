@@ -41,6 +41,10 @@ export const listSchema = <T extends ReturnType<typeof Type.Object>>(item: T) =>
     'title' in item ? { title: `${item.title}List` } : {},
   );
 
+/** The response to the deletion of an object. */
+export const deletedSchema = <T extends string>(object: T) =>
+  Type.Object({ id: Type.String(), object: Type.Literal(object), deleted: Type.Literal(true) });
+
 /** Parameters of a page query: the store reads `limit + 1` rows with an id above `after`, in ascending order. */
 export interface PageBounds {
   limit: number;

@@ -3,7 +3,7 @@ import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
 import { textBounds } from '../inference/cost-bounds.ts';
-import { embed } from '../inference/embed.ts';
+import { embed } from '../inference/one-piece-calls.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import type { EmbeddedTexts } from './response.ts';

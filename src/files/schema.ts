@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListOrder, ListQuery, NameSearch } from '../db/page.ts';
+import { deletedSchema, ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { MAX_FILE_BYTES } from '../extraction/limits.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { FILE_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
@@ -73,11 +73,7 @@ export const FileListQuery = Type.Object({
 export type FileListQuery = Static<typeof FileListQuery>;
 
 /** Response of `DELETE /v1/files/{file_id}`. */
-export const DeletedFile = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('file'),
-  deleted: Type.Literal(true),
-});
+export const DeletedFile = deletedSchema('file');
 
 export type DeletedFile = Static<typeof DeletedFile>;
 

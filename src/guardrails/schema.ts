@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListOrder, ListQuery } from '../db/page.ts';
+import { deletedSchema, ListOrder, ListQuery } from '../db/page.ts';
 import { mapCategories } from '../engines/moderation-engine.ts';
 import { MUST } from '../http/validation.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
@@ -105,11 +105,7 @@ export const GuardrailPolicy = Type.Object({
 export type GuardrailPolicy = Static<typeof GuardrailPolicy>;
 
 /** Answer of `DELETE /v1/guardrail-policies/{policy_id}`. */
-export const DeletedPolicy = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('guardrail_policy'),
-  deleted: Type.Literal(true),
-});
+export const DeletedPolicy = deletedSchema('guardrail_policy');
 
 /** Query parameters of `GET /v1/guardrail-policies`. */
 export const PolicyListQuery = Type.Object({ ...ListQuery.properties, order: ListOrder });

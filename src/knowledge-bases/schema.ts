@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListOrder, ListQuery, NameSearch } from '../db/page.ts';
+import { deletedSchema, ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum characters of a name. */
@@ -116,11 +116,7 @@ export type KnowledgeBaseListQuery = Static<typeof KnowledgeBaseListQuery>;
 export const KnowledgeBaseParams = Type.Object({ kb_id: Type.String() });
 
 /** Response of `DELETE /v1/knowledge-bases/{kb_id}`. */
-export const DeletedKnowledgeBase = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('knowledge_base'),
-  deleted: Type.Literal(true),
-});
+export const DeletedKnowledgeBase = deletedSchema('knowledge_base');
 
 export type DeletedKnowledgeBase = Static<typeof DeletedKnowledgeBase>;
 

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { MODERATION_CATEGORIES, type ModerationCategory, type ModerationScores } from '../engines/moderation-engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
-import { moderate } from '../inference/moderate.ts';
+import { moderate } from '../inference/one-piece-calls.ts';
 import { exemptInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';

@@ -3,7 +3,7 @@ import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
 import { rerankBounds } from '../inference/cost-bounds.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
-import { rerank } from '../inference/rerank.ts';
+import { rerank } from '../inference/one-piece-calls.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import type { ModerationNotice } from '../lib/screen.ts';

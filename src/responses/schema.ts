@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { deletedSchema } from '../db/page.ts';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
@@ -321,10 +322,6 @@ export const GetResponseQuery = Type.Object({
 });
 
 /** Response of `DELETE`. */
-export const DeletedResponse = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('response'),
-  deleted: Type.Literal(true),
-});
+export const DeletedResponse = deletedSchema('response');
 
 titleSchemas({ FileSearchSettings, CreateResponse, ResponseUsage, ResponseError, ResponseResource, DeletedResponse });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ListQuery, listSchema } from '../db/page.ts';
+import { deletedSchema, ListQuery, listSchema } from '../db/page.ts';
 import { MUST } from '../http/validation.ts';
 import { SCOPES, USER_ROLES } from '../lib/caller.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
@@ -199,11 +199,7 @@ export type BrowserSession = Static<typeof BrowserSession>;
 export const BrowserSessionList = listSchema(BrowserSession);
 
 /** Response of `DELETE /v1/browser-sessions/{session_id}`. */
-export const DeletedBrowserSession = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('browser_session'),
-  deleted: Type.Literal(true),
-});
+export const DeletedBrowserSession = deletedSchema('browser_session');
 export type DeletedBrowserSession = Static<typeof DeletedBrowserSession>;
 
 /** A person of an OpenID Connect issuer who signs in as a user. */
@@ -218,30 +214,18 @@ export type Identity = Static<typeof Identity>;
 export const IdentityList = listSchema(Identity);
 
 /** Response of `DELETE /v1/session/identities/{identity_id}`. */
-export const DeletedIdentity = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('identity'),
-  deleted: Type.Literal(true),
-});
+export const DeletedIdentity = deletedSchema('identity');
 export type DeletedIdentity = Static<typeof DeletedIdentity>;
 
 /** Response of `DELETE /v1/session`. */
 export const DeletedSession = Type.Object({ object: Type.Literal('session'), deleted: Type.Literal(true) });
 
 /** Response of `DELETE /v1/admin/members/{user_id}`. */
-export const DeletedMember = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('member'),
-  deleted: Type.Literal(true),
-});
+export const DeletedMember = deletedSchema('member');
 export type DeletedMember = Static<typeof DeletedMember>;
 
 /** Response of `DELETE /v1/admin/invitations/{invitation_id}`. */
-export const DeletedInvitation = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('invitation'),
-  deleted: Type.Literal(true),
-});
+export const DeletedInvitation = deletedSchema('invitation');
 export type DeletedInvitation = Static<typeof DeletedInvitation>;
 
 titleSchemas({

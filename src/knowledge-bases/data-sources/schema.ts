@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { CONNECTORS } from '../../connectors/index.ts';
 import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
+import { deletedSchema } from '../../db/page.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
@@ -140,11 +141,7 @@ export type DataSource = Static<typeof DataSource>;
 export const DataSourceParams = Type.Object({ ...KnowledgeBaseParams.properties, ds_id: Type.String() });
 
 /** Response of `DELETE .../data-sources/{ds_id}`. */
-export const DeletedDataSource = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('data_source'),
-  deleted: Type.Literal(true),
-});
+export const DeletedDataSource = deletedSchema('data_source');
 
 export type DeletedDataSource = Static<typeof DeletedDataSource>;
 

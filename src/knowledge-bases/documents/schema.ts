@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
-import { ListOrder, ListQuery, NameSearch } from '../../db/page.ts';
+import { deletedSchema, ListOrder, ListQuery, NameSearch } from '../../db/page.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { DocumentWarnings, JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
@@ -113,11 +113,7 @@ export type DocumentListQuery = Static<typeof DocumentListQuery>;
 export const DocumentParams = Type.Object({ ...KnowledgeBaseParams.properties, document_id: Type.String() });
 
 /** Response of `DELETE .../documents/{document_id}`. */
-export const DeletedDocument = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('document'),
-  deleted: Type.Literal(true),
-});
+export const DeletedDocument = deletedSchema('document');
 
 export type DeletedDocument = Static<typeof DeletedDocument>;
 

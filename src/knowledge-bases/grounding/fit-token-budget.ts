@@ -1,7 +1,7 @@
 import { DEFAULT_RERANK_SCORE_WEIGHTS } from '../../engines/rerank-engine.ts';
 import { ApiError } from '../../errors.ts';
 import { type Admission, admit } from '../../inference/admission.ts';
-import { rerank } from '../../inference/rerank.ts';
+import { rerank } from '../../inference/one-piece-calls.ts';
 import { exemptInput } from '../../inference/screening.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';

@@ -8,7 +8,7 @@ import type { EmbeddingPurpose } from '../../engines/embedding-engine.ts';
 import type { ExtractedDocument, ExtractedText, Extraction } from '../../extraction/extracted-document.ts';
 import { flattenMetadata } from '../../extraction/flatten-metadata.ts';
 import type { Admission } from '../../inference/admission.ts';
-import { embed } from '../../inference/embed.ts';
+import { embed } from '../../inference/one-piece-calls.ts';
 import { exemptInput } from '../../inference/screening.ts';
 import { newId } from '../../lib/ids.ts';
 import { detectLanguage, type Language } from '../../search/languages.ts';
