@@ -107,6 +107,8 @@ describe('Ledger', () => {
     }
     await failed;
     assert.equal(statements(), 4);
+    // A mocked `clearTimeout` would leave a timer of the pool running, which holds the process for 10 s.
+    t.mock.timers.reset();
     await ledger.record(record(2));
   });
 });
