@@ -142,8 +142,8 @@ async function withSuggestion(call: ApiRequest, error: OperatorError): Promise<O
   const response = await request({ ...call, method: 'GET', path: '/v1/models', body: undefined });
   const { data } = (await response.json()) as { data: { id: string }[] };
   const ids = data.map(({ id }) => id);
-  const wanted = String((call.body as { model?: unknown } | undefined)?.model ?? '');
-  const similar = suggestSimilar(wanted, ids);
+  const requestedModel = String((call.body as { model?: unknown } | undefined)?.model ?? '');
+  const similar = suggestSimilar(requestedModel, ids);
   const nextStep =
     similar === null ? `Models: ${ids.join(', ')}.` : `Did you mean '${similar}'? 'quire models list' shows all.`;
   return new HttpStatusError(error.status, error.detail, { code: error.code, nextStep });

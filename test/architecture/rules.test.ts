@@ -7,7 +7,7 @@ import { checkDocstrings } from './docstrings.ts';
 import { findDuplicateExports } from './duplicate-exports.ts';
 import { checkEnvironment } from './environment.ts';
 import { checkFastify, checkOrder, checkPackage, checkSubfolderOrder, ORDER } from './imports.ts';
-import { checkNames, checkUnfinished } from './names.ts';
+import { checkCommentWidth, checkIdentifiers, checkNames, checkUnfinished } from './names.ts';
 import { checkRoutes, findUndescribed } from './routes.ts';
 import { type Checker, describeViolation, parseSource } from './source.ts';
 import { layoutFolders, sourceFolders } from './tree.ts';
@@ -293,6 +293,38 @@ describe('checkNames', () => {
     ]) {
       assert.deepEqual(found(checkNames, path, ''), []);
     }
+  });
+});
+
+describe('checkIdentifiers', () => {
+  it('refuses participles and functions without a verb', () => {
+    assertFound(
+      checkIdentifiers,
+      'src/chat/a.ts',
+      'const a = 1;\nfor (const found of []) a;',
+      /^2 'found' does not say/,
+    );
+    assertFound(checkIdentifiers, 'console/src/ui/a.tsx', 'const kindOf = (a: string) => a;', /'kindOf'/);
+    assertFound(checkIdentifiers, 'packages/a/src/a.ts', 'function titleOf() {}', /'titleOf'/);
+  });
+  it('accepts verbs, properties, keywords of JSON Schema, and tests', () => {
+    assert.deepEqual(
+      found(checkIdentifiers, 'src/chat/a.ts', 'const a = { found: 1 }; function anyOf() {} const isPartOf = a.found;'),
+      [],
+    );
+    assert.deepEqual(found(checkIdentifiers, 'src/chat/a.test.ts', 'const found = 1; const kindOf = () => found;'), []);
+  });
+});
+
+describe('checkCommentWidth', () => {
+  const wide = (start: string, columns = 121): string => start.padEnd(columns, 'x');
+  it('refuses wide comments of every form', () => {
+    assertFound(checkCommentWidth, 'src/lib/a.ts', `const a = 1;\n${wide('  // ')}`, /^2 a comment is wider/);
+    assertFound(checkCommentWidth, 'src/lib/a.ts', `/**\n * a\n${wide(' * ')}\n */`, /^3 a comment is wider/);
+  });
+  it('accepts 120 columns, code with a comment, URLs, and strings', () => {
+    const texts = [wide('// ', 120), wide('const a = 1; // '), wide('// https://'), `const a = \`\n${wide('// ')}\`;`];
+    for (const text of texts) assert.deepEqual(found(checkCommentWidth, 'src/lib/a.ts', text), []);
   });
 });
 

@@ -2,7 +2,7 @@ import { checkBudgets } from './budgets.ts';
 import { checkDocstrings } from './docstrings.ts';
 import { checkEnvironment } from './environment.ts';
 import { checkFastify, checkOrder, checkPackage, checkSubfolderOrder } from './imports.ts';
-import { checkNames, checkUnfinished } from './names.ts';
+import { checkIdentifiers, checkNames, checkUnfinished } from './names.ts';
 import { checkRoutes } from './routes.ts';
 import type { Checker } from './source.ts';
 import { checkAny, checkNonNull } from './types.ts';
@@ -18,6 +18,7 @@ export const RULES: Readonly<Record<string, Checker>> = {
   'no non-null assertion outside tests': checkNonNull,
   'only src/config/config.ts reads process.env': checkEnvironment,
   'names are kebab-case and say what is in it': checkNames,
+  'variables and functions say what they are or do': checkIdentifiers,
   'no comment marks unfinished work': checkUnfinished,
   'every export has a docstring': checkDocstrings,
   'every route has a schema with summary, tags and response': checkRoutes,

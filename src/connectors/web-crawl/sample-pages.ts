@@ -28,11 +28,11 @@ export async function* samplePages(
     });
     sites.add(parseSite(url));
     const links = (config.max_depth ?? 3) > 0 ? (page.facts?.links ?? []).filter((link) => rules.follows(link)) : [];
-    for (const found of [url, ...links]) {
-      if (seen.has(found)) continue;
-      seen.add(found);
-      const title = found === url ? page.facts?.title : null;
-      yield { key: found, fingerprint: '', name: title || found, uri: found };
+    for (const candidate of [url, ...links]) {
+      if (seen.has(candidate)) continue;
+      seen.add(candidate);
+      const title = candidate === url ? page.facts?.title : null;
+      yield { key: candidate, fingerprint: '', name: title || candidate, uri: candidate };
     }
   }
 }

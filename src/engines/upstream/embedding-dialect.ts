@@ -72,21 +72,21 @@ export async function detectEmbeddingDialect(
 }
 
 async function detectEncoding(server: UpstreamClient, signal: AbortSignal): Promise<EmbeddingEncoding> {
-  const floatsOf = async (form: EmbeddingEncoding) => {
+  const requestFloats = async (form: EmbeddingEncoding) => {
     const jsonRequest = buildEmbeddingRequest(server.model, [PROBE_INPUT], form);
     const { vectors } = await server.sendJsonRequest(jsonRequest, (response) => readEmbeddings(response, 1), signal);
     return vectors[0]?.length ?? 0;
   };
   let encoding: EmbeddingEncoding['encoding'] = 'base64';
-  let floats = await floatsOf({ encoding, truncatesDimensions: false }).catch(nullIfRejected);
+  let floats = await requestFloats({ encoding, truncatesDimensions: false }).catch(nullIfRejected);
   if (floats === null) {
     encoding = 'float';
-    floats = await floatsOf({ encoding, truncatesDimensions: false });
+    floats = await requestFloats({ encoding, truncatesDimensions: false });
   }
   if (floats === EMBEDDING_DIMENSIONS) return { encoding, truncatesDimensions: false };
   const cut =
     floats > EMBEDDING_DIMENSIONS
-      ? await floatsOf({ encoding, truncatesDimensions: true }).catch(nullIfRejected)
+      ? await requestFloats({ encoding, truncatesDimensions: true }).catch(nullIfRejected)
       : null;
   if (cut === EMBEDDING_DIMENSIONS) return { encoding, truncatesDimensions: true };
   throw new UnsuitableModelError(

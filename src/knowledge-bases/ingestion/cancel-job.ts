@@ -23,15 +23,15 @@ export async function cancelJob(
   const base = await findKnowledgeBase(deps, organizationId, kb_id);
   const path = { baseId: base.id, id: job_id };
   const find = async () => (isId('ingestionJob', job_id) ? selectJob(deps.db.sql, organizationId, path) : null);
-  const found = await find();
-  if (found === null) throw notFound('ingestion_job', job_id, 'job_id');
+  const row = await find();
+  if (row === null) throw notFound('ingestion_job', job_id, 'job_id');
   await deps.db.sql.transaction(async (sql) => {
-    await lockSource(sql, base.id, found.dataSourceId);
+    await lockSource(sql, base.id, row.dataSourceId);
     const context = await selectJobContext(sql, job_id);
     if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return;
     const error = toJobError(new IngestionError('cancelled', 'The job was cancelled.'));
     await endJob(sql, context, { error, at: new Date(deps.now()) });
     await deleteFileUses(sql, job_id);
   });
-  return viewJob((await find()) ?? found);
+  return viewJob((await find()) ?? row);
 }

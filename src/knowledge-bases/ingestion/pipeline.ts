@@ -108,13 +108,13 @@ async function compareItems(
   const keys = items.map(({ key }) => key);
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
-  const stateOf = ({ key }: SourceItem) => stored.get(key);
-  const [current, outdated] = partition(items, (item) => isCurrent(stateOf(item), item, job.id));
-  const [relabelled, changed] = partition(outdated, (item) => isContentUnchanged(stateOf(item), item));
-  const skipped = current.filter((item) => stateOf(item)?.seenBy !== job.id);
+  const storedState = ({ key }: SourceItem) => stored.get(key);
+  const [current, outdated] = partition(items, (item) => isCurrent(storedState(item), item, job.id));
+  const [relabelled, changed] = partition(outdated, (item) => isContentUnchanged(storedState(item), item));
+  const skipped = current.filter((item) => storedState(item)?.seenBy !== job.id);
   // A new item counts as one document until it has been read.
   const countDocuments = (some: readonly SourceItem[]) =>
-    some.reduce((sum, item) => sum + (stateOf(item)?.documents ?? 1), 0);
+    some.reduce((sum, item) => sum + (storedState(item)?.documents ?? 1), 0);
   await writeInRun(context, async (sql) => {
     const skippedKeys = skipped.map(({ key }) => key);
     await markSeen(sql, source.id, skippedKeys, job.id);
@@ -123,7 +123,10 @@ async function compareItems(
       documentsSkipped: countDocuments(skipped),
     });
   });
-  return { changed: changed.map((item) => ({ ...item, storedDocuments: stateOf(item)?.documents ?? 0 })), relabelled };
+  return {
+    changed: changed.map((item) => ({ ...item, storedDocuments: storedState(item)?.documents ?? 0 })),
+    relabelled,
+  };
 }
 
 /** Whether the stored documents are of the item's current version. Failed items are retried, but once per job. */

@@ -96,9 +96,9 @@ export async function writeDocuments(
   const commit = deps.db.sql.transaction(async (sql) => {
     if (!(await lockRun(sql, context))) return null;
     if (hasEmbedded) await prepareFingerprint(sql, base.id, fingerprint);
-    const known = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
+    const updatedIds = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
     // A concurrent deletion wins: ids are never reused.
-    const deleted = new Set(known).difference(await selectExistingIds(sql, known));
+    const deleted = new Set(updatedIds).difference(await selectExistingIds(sql, updatedIds));
     const remaining = changes.filter(({ row }) => !deleted.has(row.id));
     await writeRows(sql, context, remaining, (change) =>
       completeRow(change, { fingerprint, kept, unfilterableOf: unfilterableKeys }),

@@ -47,11 +47,11 @@ function rank(hits: readonly ChunkHit[], scoring: HitScoring): RankedHit[] {
 /** Ids of hits with unknown scores that rank before the `count`-th hit with a known score. */
 function findUnknown(ranking: readonly RankedHit[], count: number): ReadonlySet<string> {
   const unknown = new Set<string>();
-  let known = 0;
+  let ranked = 0;
   for (const { hit } of ranking) {
-    if (known === count) break;
+    if (ranked === count) break;
     if (hit.isBound) unknown.add(hit.id);
-    else known++;
+    else ranked++;
   }
   return unknown;
 }

@@ -214,16 +214,16 @@ async function storeMetadata(
   }
   const bytes = linked.bytes ?? whole;
   const etag = response.header('etag');
-  const known = partial.state;
+  const state = partial.state;
   const isOther =
-    (known?.bytes != null && bytes !== null && known.bytes !== bytes) ||
-    (known?.sha256 != null && linked.sha256 !== null && known.sha256 !== linked.sha256);
+    (state?.bytes != null && bytes !== null && state.bytes !== bytes) ||
+    (state?.sha256 != null && linked.sha256 !== null && state.sha256 !== linked.sha256);
   if (isOther && partial.size > 0) throw new SourceChangedError('the file has changed at its source');
   await partial.describe({
     from: source.from,
     // Weak ETags do not guarantee identical bytes.
     etag: etag?.startsWith('"') ? etag : null,
-    sha256: linked.sha256 ?? (isOther ? null : (known?.sha256 ?? null)),
+    sha256: linked.sha256 ?? (isOther ? null : (state?.sha256 ?? null)),
     bytes,
   });
 }
