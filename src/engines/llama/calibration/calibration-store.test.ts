@@ -24,7 +24,7 @@ describe('stored step times', () => {
   it('of a damaged file are ignored, and it is rewritten', async () => {
     const path = join(folder, 'damaged.json');
     await writeStepTimes(path, 'a', times(1));
-    const good = readFileSync(path, 'utf8');
+    const good = JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
     const damaged = [
       '',
       '{',
@@ -47,7 +47,7 @@ describe('stored step times', () => {
     for (let i = 0; i < 40; i += 1) await writeStepTimes(path, `model ${i}`, times(i + 1));
     assert.equal(await readStepTimes(path, 'model 0'), null);
     assert.deepEqual(await readStepTimes(path, 'model 39'), times(40));
-    assert.ok(readFileSync(path, 'utf8').length < 4_000);
+    assert.equal(JSON.parse(readFileSync(path, 'utf8')).entries.length, 32);
   });
   it('differ by model, runtime and threads', async () => {
     const [one, two] = [join(folder, 'one.gguf'), join(folder, 'two.gguf')];

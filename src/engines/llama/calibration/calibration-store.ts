@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { readJsonFile, writeJsonFile } from '../../../lib/json-file.ts';
 import type { StepTime } from './calibration.ts';
 
 /** Version of the measurements. Stored results of other versions are ignored. */
@@ -55,18 +55,10 @@ export async function writeStepTimes(path: string, key: string, times: readonly 
   const others = (await readEntries(path)).filter((entry) => entry.key !== key);
   const entries = [...others, { key, times }].slice(-MAX_ENTRIES);
   await mkdir(dirname(path), { recursive: true });
-  // Renamed atomically, so that no reader sees a partial file.
-  const temporary = `${path}.${process.pid}`;
-  await writeFile(temporary, JSON.stringify({ version: VERSION, entries }));
-  await rename(temporary, path);
+  await writeJsonFile(path, { version: VERSION, entries });
 }
 
+/** A file that is missing or damaged has no entries: measurements are repeated and written again. */
 async function readEntries(path: string): Promise<{ key: string; times: StepTime[] }[]> {
-  try {
-    const stored: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Value.Check(StoredStepTimes, stored) ? stored.entries : [];
-  } catch {
-    // The file is missing or not JSON: measurements are repeated and written again.
-    return [];
-  }
+  return (await readJsonFile(path, StoredStepTimes).catch(() => null))?.entries ?? [];
 }

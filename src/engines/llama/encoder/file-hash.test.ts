@@ -23,7 +23,7 @@ describe('hashFile', () => {
     utimesSync(file, mtime, mtime);
     writeFileSync(
       cached,
-      readFileSync(cached, 'utf8').replace(/"modifiedMs":[\d.]+/, `"modifiedMs":${statSync(file).mtimeMs}`),
+      readFileSync(cached, 'utf8').replace(/"modifiedMs": [\d.]+/, `"modifiedMs": ${statSync(file).mtimeMs}`),
     );
     assert.equal((await hashFile(file, cached, never)).sha256, sha256('one'));
     utimesSync(file, mtime, new Date(mtime.getTime() + 5_000));

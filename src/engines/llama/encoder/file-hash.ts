@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { readJsonFile, writeJsonFile } from '../../../lib/json-file.ts';
 import type { FileIdentity } from './encoder-protocol.ts';
 
 /** Maximum number of cached hashes. The oldest are dropped. */
@@ -38,24 +38,14 @@ export async function hashFile(file: string, cacheFile: string | undefined, sign
   const sha256 = hash.digest('hex');
   if (cacheFile !== undefined) {
     const others = entries.filter((entry) => entry.file !== file);
-    const text = JSON.stringify({
-      version: 2,
-      entries: [...others, { file, bytes, modifiedMs, sha256 }].slice(-MAX_ENTRIES),
-    });
+    const stored = [...others, { file, bytes, modifiedMs, sha256 }].slice(-MAX_ENTRIES);
     await mkdir(dirname(cacheFile), { recursive: true });
-    // Renamed atomically, so that no reader sees a partial file.
-    await writeFile(`${cacheFile}.${process.pid}`, text);
-    await rename(`${cacheFile}.${process.pid}`, cacheFile);
+    await writeJsonFile(cacheFile, { version: 2, entries: stored });
   }
   return { bytes, modifiedMs, sha256 };
 }
 
+/** A file that is missing or damaged has no entries: files are hashed again. */
 async function readEntries(path: string): Promise<(HashedFile & { file: string })[]> {
-  try {
-    const cached: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Value.Check(StoredHashes, cached) ? cached.entries : [];
-  } catch {
-    // The file is missing or not JSON: hashed again and written again.
-    return [];
-  }
+  return (await readJsonFile(path, StoredHashes).catch(() => null))?.entries ?? [];
 }

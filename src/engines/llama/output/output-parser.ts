@@ -1,7 +1,7 @@
 import type { FinishReason, GenerationEvent, TokenLogprob } from '../../engine.ts';
 import { ToolCallEmitter } from '../tool-calls/call-emitter.ts';
 import type { ToolCallFormat } from '../tool-calls/call-format.ts';
-import { parseFollowing, ToolCallParser } from '../tool-calls/call-parser.ts';
+import { parseAfterCall, ToolCallParser } from '../tool-calls/call-parser.ts';
 import { TextScanner } from './stop-sequences.ts';
 
 /** Tags around reasoning. */
@@ -256,7 +256,7 @@ export class OutputParser {
     this.#pendingWhitespace = '';
     this.#readLength = this.#emittedLength;
     // A model that repeats a call has nothing else to say.
-    const more = outcome === 'told' && this.#form.calls?.parallel === true;
+    const more = outcome === 'emitted' && this.#form.calls?.parallel === true;
     this.#mode = more ? 'between' : 'over';
     this.#undecided = '';
     return rest;
@@ -286,7 +286,7 @@ export class OutputParser {
     const { calls } = this.#form;
     if (calls === null) return '';
     this.#undecided += text;
-    const next = parseFollowing(calls.format, this.#undecided);
+    const next = parseAfterCall(calls.format, this.#undecided);
     if (next === 'more') return '';
     this.#undecided = '';
     if (next.kind === 'text') {

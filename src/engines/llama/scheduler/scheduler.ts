@@ -67,14 +67,14 @@ export function planStep(loads: readonly SlotLoad[], limits: StepLimits): TokenS
   // One more: llama.cpp computes the first token of every sequence in one pass, and whole tiles should remain of a
   // prompt.
   if (shares.size > 0) left = Math.min(left, limits.maxPrefillTokensPerStep + 1);
-  let nobodyYet = true;
+  let isFirst = true;
   for (const load of prefillOrder(loads)) {
     const part = Math.min(load.tokens, left, isOverdue(load) ? ATTENTION_TILE_TOKENS : left);
     // A part of a tile takes as long as a whole tile: the prompt waits for the next step.
-    if (part === 0 || (part < Math.min(load.tokens, ATTENTION_TILE_TOKENS) && !nobodyYet)) continue;
+    if (part === 0 || (part < Math.min(load.tokens, ATTENTION_TILE_TOKENS) && !isFirst)) continue;
     shares.set(load.slot, part);
     left -= part;
-    nobodyYet = false;
+    isFirst = false;
   }
   return [...shares].map(([slot, tokens]) => ({ slot, tokens })).sort((a, b) => a.slot - b.slot);
 }

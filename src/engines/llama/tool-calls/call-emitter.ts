@@ -30,9 +30,9 @@ export class ToolCallEmitter {
   #open = false;
 
   /** `names`: the functions that may be called. */
-  constructor(names: ReadonlySet<string>, tell: (delta: ToolCallDelta) => void) {
+  constructor(names: ReadonlySet<string>, emit: (delta: ToolCallDelta) => void) {
     this.#names = names;
-    this.#emit = tell;
+    this.#emit = emit;
   }
 
   /** Whether a call was completed and emitted. */
@@ -69,23 +69,23 @@ export class ToolCallEmitter {
   }
 
   /** The current call is complete. */
-  complete(): 'told' | 'repeated' | 'none' {
-    const { name, arguments: given } = this.#current;
-    if (this.#completedCalls.some((call) => call.name === name && call.arguments === given)) return 'repeated';
-    if (!this.#trusted && !(this.#names.has(name) && parseJson(given) !== undefined)) return 'none';
-    if (!this.#open) this.#emitText(given);
+  complete(): 'emitted' | 'repeated' | 'none' {
+    const { name, arguments: json } = this.#current;
+    if (this.#completedCalls.some((call) => call.name === name && call.arguments === json)) return 'repeated';
+    if (!this.#trusted && !(this.#names.has(name) && parseJson(json) !== undefined)) return 'none';
+    if (!this.#open) this.#emitText(json);
     this.#completedCalls.push(this.#current);
-    return 'told';
+    return 'emitted';
   }
 
   /** Whether the current call may become a repetition of a completed one. */
   #mayRepeat(): boolean {
-    const { name, arguments: given } = this.#current;
-    return this.#completedCalls.some((call) => call.name === name && call.arguments.startsWith(given));
+    const { name, arguments: json } = this.#current;
+    return this.#completedCalls.some((call) => call.name === name && call.arguments.startsWith(json));
   }
 
   #emitText(piece: string): void {
-    const { name, arguments: given } = this.#current;
+    const { name, arguments: json } = this.#current;
     const index = this.#emittedCalls;
     if (this.#open) {
       this.#emit({ index: index - 1, arguments: piece });
@@ -94,6 +94,6 @@ export class ToolCallEmitter {
     this.#open = true;
     this.#emittedCalls += 1;
     this.#emit({ index, id: newId('toolCall'), name, arguments: '' });
-    if (given !== '') this.#emit({ index, arguments: given });
+    if (json !== '') this.#emit({ index, arguments: json });
   }
 }

@@ -107,7 +107,7 @@ export class ToolCallParser {
 export type FollowingText = { kind: 'call'; skipped: string; rest: string } | { kind: 'text'; rest: string } | 'more';
 
 /** Parses what follows a complete call. White space and closing markers there are not content. */
-export function parseFollowing(format: ToolCallFormat, text: string): FollowingText {
+export function parseAfterCall(format: ToolCallFormat, text: string): FollowingText {
   let rest = text;
   const closed = matchParts(format.close, rest);
   if (closed === 'more') return 'more';
