@@ -1,3 +1,4 @@
+import { getTableColumns } from 'drizzle-orm';
 import type { Database } from '../db/db.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -5,22 +6,21 @@ import { describeError } from '../lib/operator-error.ts';
 import type { Reservation } from '../lib/reservation.ts';
 import { retry } from '../lib/retry.ts';
 import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
+import { usageRecords } from './tables.ts';
 
 /** Maximum number of rows per statement. Beyond a few hundred rows, the time of the statement grows linearly. */
 const MAX_BATCH_ROWS = 512;
 /** Backoff between attempts. After the last attempt, the responses of the batch fail. */
 const RETRY_DELAYS_MS = [50, 250, 1_000];
 
-const COLUMNS = `id, organization_id, key_id, request_id, endpoint, model, prompt_tokens, cached_tokens, completion_tokens,
-  searches, rerank_units, cost_micros, duration_ms, queue_ms, first_token_ms, finish_reason, is_cache_hit, is_batch, outcome,
-  created_at`;
-const TYPES = `id text, organization_id text, key_id text, request_id text, endpoint text, model text, prompt_tokens int,
-  cached_tokens int, completion_tokens int, searches int, rerank_units int, cost_micros bigint, duration_ms int,
-  queue_ms int, first_token_ms int, finish_reason text, is_cache_hit boolean, is_batch boolean, outcome text, created_at timestamptz`;
+const { chargedMicros: _computed, ...RECORDED } = getTableColumns(usageRecords);
+const COLUMNS = Object.values(RECORDED).map(({ name }) => name);
+/** The fields of `UsageRecord` as columns. Lists are joined by commas in the statements. */
+const FIELDS = Object.entries(RECORDED).map(([field, { name }]) => `"${field}" as ${name}`);
+const TYPES = Object.entries(RECORDED).map(([field, column]) => `"${field}" ${column.getSQLType()}`);
 
 /** One JSON parameter for any number of rows, so that the statement is planned once. */
-const INSERT = `
-  insert into usage_records (${COLUMNS}) select ${COLUMNS} from json_to_recordset($1::json) as row (${TYPES})`;
+const INSERT = `insert into usage_records (${COLUMNS}) select ${FIELDS} from json_to_recordset($1::json) as row (${TYPES})`;
 
 /**
  * Inserts records and deducts their costs from balances, budgets and leases, in one statement: a crash leaves all of it or nothing.
@@ -29,7 +29,9 @@ const INSERT = `
  */
 const INSERT_AND_CHARGE = `
   with rows as materialized (
-    select * from json_to_recordset($1::json) as row (${TYPES}, process_id text, has_balance boolean, budget_period text)
+    select ${FIELDS}, charge->>'processId' as process_id, (charge->>'hasBalance')::boolean as has_balance,
+      charge->>'budgetPeriod' as budget_period
+    from json_to_recordset($1::json) as row (${TYPES}, charge json)
   ),
   balances as materialized (
     select id, balance_micros from organizations
@@ -114,7 +116,7 @@ export class Ledger {
   }
 
   async #write(group: readonly ReservedUsage[]): Promise<void> {
-    const rows = JSON.stringify(group.map(toRow));
+    const rows = JSON.stringify(group.map(({ record }) => record));
     const isCharged = group.some(({ record }) => record.charge !== undefined);
     const again = isCharged ? this.#insertAndCharge : this.#insertIgnoringDuplicates;
     // The first attempt needs no conflict check: no id was sent before.
@@ -125,31 +127,4 @@ export class Ledger {
     });
     for (const { record, reservation } of group) reservation?.settle(record.costMicros);
   }
-}
-
-function toRow({ record }: ReservedUsage): object {
-  const { charge } = record;
-  return {
-    ...(charge && { process_id: charge.processId, has_balance: charge.hasBalance, budget_period: charge.budgetPeriod }),
-    id: record.id,
-    organization_id: record.organizationId,
-    key_id: record.keyId,
-    request_id: record.requestId,
-    endpoint: record.endpoint,
-    model: record.model,
-    prompt_tokens: record.promptTokens,
-    cached_tokens: record.cachedTokens,
-    completion_tokens: record.completionTokens,
-    searches: record.searches,
-    rerank_units: record.rerankUnits,
-    cost_micros: record.costMicros,
-    duration_ms: record.durationMs,
-    queue_ms: record.queueMs,
-    first_token_ms: record.firstTokenMs,
-    finish_reason: record.finishReason,
-    is_cache_hit: record.isCacheHit,
-    is_batch: record.isBatch,
-    outcome: record.outcome,
-    created_at: record.createdAt,
-  };
 }

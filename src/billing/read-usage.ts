@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidValue } from '../errors.ts';
 import { hasScope } from '../http/auth.ts';
 import type { Caller } from '../lib/caller.ts';
-import type { UsageBucket, UsagePage, UsageParams } from './schema.ts';
+import { UsageBucket, type UsagePage, type UsageParams } from './schema.ts';
 import { DAY_MS, selectCallerNames, sumUsage, USAGE_GROUPS, type UsageGroup, type UsageSum } from './usage-store.ts';
 
 const HOUR_MS = 3_600_000;
@@ -43,7 +43,7 @@ export async function readUsage(
   const shown = sums.slice(0, limit);
   // The name of a user can be an email.
   const showsUsers = caller.role !== undefined || hasScope(caller, 'keys');
-  const names = await selectCallerNames(deps.db, [...new Set(shown.flatMap(({ keyId }) => keyId ?? []))], showsUsers);
+  const names = await selectCallerNames(deps.db, [...new Set(shown.flatMap((sum) => sum.key_id ?? []))], showsUsers);
   const length = bucket === 'total' ? end - start : width;
   const data = shown.map((sum) => viewUsageSum(sum, length, names));
   return {
@@ -76,42 +76,17 @@ export function selectOrganizationId(caller: Caller, wanted: string | undefined)
   return wanted === ALL ? null : wanted;
 }
 
-function viewUsageSum(sum: UsageSum, width: number, names: ReadonlyMap<string, string>): UsageBucket {
+function viewUsageSum({ start, ...sum }: UsageSum, width: number, names: ReadonlyMap<string, string>): UsageBucket {
   return {
     object: 'usage',
-    start_time: sum.start / 1000,
-    end_time: (sum.start + width) / 1000,
-    organization_id: sum.organizationId,
-    model: sum.model,
-    key_id: sum.keyId,
-    route: sum.endpoint,
-    requests: sum.requests,
-    prompt_tokens: sum.promptTokens,
-    cached_tokens: sum.cachedTokens,
-    completion_tokens: sum.completionTokens,
-    searches: sum.searches,
-    rerank_units: sum.rerankUnits,
-    cost_micros: sum.costMicros,
-    key_name: sum.keyId === null ? null : (names.get(sum.keyId) ?? null),
+    start_time: start / 1000,
+    end_time: (start + width) / 1000,
+    ...sum,
+    key_name: sum.key_id === null ? null : (names.get(sum.key_id) ?? null),
   };
 }
 
-const COLUMNS = [
-  'start_time',
-  'end_time',
-  'organization_id',
-  'model',
-  'key_id',
-  'route',
-  'requests',
-  'prompt_tokens',
-  'cached_tokens',
-  'completion_tokens',
-  'searches',
-  'rerank_units',
-  'cost_micros',
-  'key_name',
-] as const satisfies readonly (keyof UsageBucket)[];
+const COLUMNS = (Object.keys(UsageBucket.properties) as (keyof UsageBucket)[]).filter((name) => name !== 'object');
 
 /** Usage as CSV (RFC 4180) with a header. Empty fields are null. */
 export function usageCsv(rows: readonly UsageBucket[]): string {

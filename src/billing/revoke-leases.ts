@@ -17,7 +17,7 @@ export async function revokeLeases(sql: Sql, id: string): Promise<void> {
   // In the order of the other statements, so that none of them deadlock.
   await sql.execute(fragment`
     with locked as materialized (
-      select account, process_id from credit_leases where ${isLeaseOf(id)} order by account, process_id for update
+      select account, process_id from credit_leases where ${matchesHolder(id)} order by account, process_id for update
     )
     update credit_leases set amount_micros = 0 from locked
     where credit_leases.account = locked.account and credit_leases.process_id = locked.process_id`);
@@ -41,8 +41,8 @@ export async function revokeEverywhere(sql: Sql, id: string): Promise<void> {
  * seconds, and at the latest when a process that does not answer counts as ended.
  */
 export async function awaitRevocations(sql: Sql, id: string): Promise<void> {
-  const isRevoked = and(isLeaseOf(id), eq(creditLeases.amountMicros, 0), isRunning(fragment`process_id`));
+  const isRevoked = and(matchesHolder(id), eq(creditLeases.amountMicros, 0), isRunning(fragment`process_id`));
   while ((await sql.select().from(creditLeases).where(isRevoked).limit(1)).length > 0) await sleep(POLL_MS);
 }
 
-const isLeaseOf = (id: string) => or(eq(creditLeases.account, id), like(creditLeases.account, `${id}/%`));
+const matchesHolder = (id: string) => or(eq(creditLeases.account, id), like(creditLeases.account, `${id}/%`));

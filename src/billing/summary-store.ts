@@ -1,4 +1,5 @@
 import type { Database } from '../db/db.ts';
+import type { CallSummary, UsageSummary } from './schema.ts';
 import { firstIdAt } from './usage-store.ts';
 
 /** Which calls to summarize. Times are milliseconds since 1970; `end` is exclusive. */
@@ -13,27 +14,12 @@ export interface SummaryQuery {
   model: string | null;
 }
 
-/** Figures of the calls of a group. Percentiles are null without a call to measure. */
-export interface CallFigures {
-  requests: number;
-  failed: number;
-  cancelled: number;
-  promptTokens: number;
-  cachedTokens: number;
-  completionTokens: number;
-  costMicros: number;
-  /** Processed prompts of generations, with and without a cached prefix. */
-  cacheHits: number;
-  cacheMisses: number;
-  /** 50th and 95th percentile of completed calls, in milliseconds. */
-  latencyMs: readonly [number, number] | null;
-  firstTokenMs: readonly [number, number] | null;
-}
-
-/** Figures of all calls (`bucket` and `model` are null), of a bucket (Unix seconds), or of a model. */
-export interface SummaryGroup extends CallFigures {
+/** Figures of all calls (`bucket` and `model` are null), of a bucket (Unix seconds), or of a model. Percentiles: 50th and 95th. */
+interface SummaryRow extends Omit<CallSummary, 'latency_ms' | 'first_token_ms'> {
   bucket: number | null;
   model: string | null;
+  latency_ms: number[] | null;
+  first_token_ms: number[] | null;
 }
 
 const PERCENTILES = 'percentile_cont(array[0.5, 0.95]) within group';
@@ -43,48 +29,44 @@ const PERCENTILES = 'percentile_cont(array[0.5, 0.95]) within group';
  */
 const SUMMARIZE = `
   with calls as (
-    select *, floor(extract(epoch from created_at) / $4)::bigint * $4 as bucket from usage_records
+    select *, (floor(extract(epoch from created_at) / $4) * $4)::float8 as bucket from usage_records
     where id >= $2 and id < $3 and ($1::text is null or organization_id = $1) and ($5::text is null or model = $5)
   )
-  select bucket, model, count(*) as requests,
-    count(*) filter (where outcome = 'failed') as failed, count(*) filter (where outcome = 'cancelled') as cancelled,
-    coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(cached_tokens), 0) as cached_tokens,
-    coalesce(sum(completion_tokens), 0) as completion_tokens, coalesce(sum(cost_micros), 0) as cost_micros,
-    count(*) filter (where is_cache_hit) as cache_hits, count(*) filter (where not is_cache_hit) as cache_misses,
+  select bucket, model, count(*)::float8 as requests,
+    count(*) filter (where outcome = 'failed')::float8 as failed,
+    count(*) filter (where outcome = 'cancelled')::float8 as cancelled,
+    coalesce(sum(prompt_tokens), 0)::float8 as prompt_tokens, coalesce(sum(cached_tokens), 0)::float8 as cached_tokens,
+    coalesce(sum(completion_tokens), 0)::float8 as completion_tokens, coalesce(sum(cost_micros), 0)::float8 as cost_micros,
+    count(*) filter (where is_cache_hit)::float8 as cache_hits,
+    count(*) filter (where not is_cache_hit)::float8 as cache_misses,
     ${PERCENTILES} (order by duration_ms) filter (where outcome = 'completed' and not is_batch) as latency_ms,
     ${PERCENTILES} (order by first_token_ms) filter (where not is_batch) as first_token_ms
   from calls group by grouping sets ((), (bucket), (model))
   order by bucket nulls first, requests desc, model nulls first`;
 
 /** Summarizes calls: all together, by bucket in order of time, and by model in order of requests. */
-export async function summarizeCalls(db: Database, query: SummaryQuery): Promise<SummaryGroup[]> {
+export async function summarizeCalls(
+  db: Database,
+  query: SummaryQuery,
+): Promise<Pick<UsageSummary, 'total' | 'buckets' | 'models'>> {
   const { organizationId, start, end, bucketSeconds, model } = query;
   const values = [organizationId, firstIdAt(start), firstIdAt(end), bucketSeconds, model];
   const { rows } = await db.execute(SUMMARIZE, values);
-  return (rows as Record<string, unknown>[]).map(toGroup);
-}
-
-function toGroup(row: Record<string, unknown>): SummaryGroup {
+  const groups = (rows as SummaryRow[]).map(({ bucket, model: name, latency_ms, first_token_ms, ...counts }) => {
+    const percentiles = { latency_ms: roundPercentiles(latency_ms), first_token_ms: roundPercentiles(first_token_ms) };
+    return { bucket, name, figures: { ...counts, ...percentiles } };
+  });
   return {
-    bucket: row['bucket'] === null ? null : Number(row['bucket']),
-    model: typeof row['model'] === 'string' ? row['model'] : null,
-    requests: Number(row['requests']),
-    failed: Number(row['failed']),
-    cancelled: Number(row['cancelled']),
-    promptTokens: Number(row['prompt_tokens']),
-    cachedTokens: Number(row['cached_tokens']),
-    completionTokens: Number(row['completion_tokens']),
-    costMicros: Number(row['cost_micros']),
-    cacheHits: Number(row['cache_hits']),
-    cacheMisses: Number(row['cache_misses']),
-    latencyMs: toPercentiles(row['latency_ms']),
-    firstTokenMs: toPercentiles(row['first_token_ms']),
+    // The group of all calls comes first, and exists without calls, too.
+    total: groups[0]?.figures as CallSummary,
+    buckets: groups.flatMap(({ bucket, figures }) => (bucket === null ? [] : [{ start_time: bucket, ...figures }])),
+    models: groups.flatMap(({ name, figures }) => (name === null ? [] : [{ model: name, ...figures }])),
   };
 }
 
 /** Rounds to whole milliseconds, the precision of the records. */
-function toPercentiles(value: unknown): [number, number] | null {
-  if (!Array.isArray(value)) return null;
-  const [p50, p95] = value as number[];
-  return [Math.round(Number(p50)), Math.round(Number(p95))];
+function roundPercentiles(values: number[] | null): CallSummary['latency_ms'] {
+  if (values === null) return null;
+  const [p50 = 0, p95 = 0] = values;
+  return { p50: Math.round(p50), p95: Math.round(p95) };
 }

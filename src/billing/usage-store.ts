@@ -1,6 +1,7 @@
 import { sql as fragment, lt, max } from 'drizzle-orm';
 import type { Database, Sql } from '../db/db.ts';
 import { minIdAt } from '../lib/ids.ts';
+import type { UsageBucket } from './schema.ts';
 import { usageDaily, usageRecords, usageRollups } from './tables.ts';
 
 /** Dimensions that usage can be grouped by, with their columns. */
@@ -24,22 +25,8 @@ export interface UsageQuery {
   limit: number;
 }
 
-/** Usage of one bucket and group. Dimensions that were not asked for are null. */
-export interface UsageSum {
-  /** Milliseconds since 1970. */
-  start: number;
-  organizationId: string;
-  model: string | null;
-  keyId: string | null;
-  endpoint: string | null;
-  requests: number;
-  promptTokens: number;
-  cachedTokens: number;
-  completionTokens: number;
-  searches: number;
-  rerankUnits: number;
-  costMicros: number;
-}
+/** Usage of one bucket and group. `start`: milliseconds since 1970. Dimensions of other groups are null. */
+export type UsageSum = Omit<UsageBucket, 'object' | 'start_time' | 'end_time' | 'key_name'> & { start: number };
 
 const SUMS = ['prompt_tokens', 'cached_tokens', 'completion_tokens', 'searches', 'rerank_units', 'cost_micros'];
 /** The least id of a usage record that was created at `time` (milliseconds since 1970) or later. */
@@ -69,30 +56,14 @@ export async function sumUsage(db: Database, query: UsageQuery): Promise<UsageSu
   }
   const groups = ['start', ...grouped].join(', ');
   const order = isTotal ? `sum(cost_micros) desc, sum(requests) desc, ${grouped.join(', ')}` : groups;
-  const statement = `select extract(epoch from start) * 1000 as start, ${grouped.join(', ')}, sum(requests) as requests,
-      ${SUMS.map((column) => `sum(${column}) as ${column}`).join(', ')}
+  const dimension = (group: UsageGroup) => (query.groups.includes(group) ? USAGE_GROUPS[group] : 'null');
+  const statement = `select (extract(epoch from start) * 1000)::float8 as start, organization_id,
+      ${dimension('model')} as model, ${dimension('key')} as key_id, ${dimension('route')} as route,
+      ${['requests', ...SUMS].map((column) => `sum(${column})::float8 as ${column}`).join(', ')}
     from (${parts.join(' union all ')}) as usage
     group by ${groups} order by ${order} limit ${query.limit + 1} offset ${query.offset}`;
   const { rows } = await db.execute(statement, values);
-  return (rows as Record<string, unknown>[]).map(toSum);
-}
-
-function toSum(row: Record<string, unknown>): UsageSum {
-  const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
-  return {
-    start: Number(row['start']),
-    organizationId: String(row['organization_id']),
-    model: text('model'),
-    keyId: text('key_id'),
-    endpoint: text('endpoint'),
-    requests: Number(row['requests']),
-    promptTokens: Number(row['prompt_tokens']),
-    cachedTokens: Number(row['cached_tokens']),
-    completionTokens: Number(row['completion_tokens']),
-    searches: Number(row['searches']),
-    rerankUnits: Number(row['rerank_units']),
-    costMicros: Number(row['cost_micros']),
-  };
+  return rows as UsageSum[];
 }
 
 const utcDay = (time: number): string => new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
@@ -163,17 +134,12 @@ export interface PromptCacheSum {
 export async function sumPromptCache(sql: Sql): Promise<PromptCacheSum[]> {
   const recordsFrom = (await rolledUpUntil(sql)) ?? 0;
   const { rows } = (await sql.execute(fragment`
-    select model, sum(hits) as hits, sum(misses) as misses, sum(cached_tokens) as cached_tokens from (
+    select model, sum(hits)::float8 as hits, sum(misses)::float8 as misses, sum(cached_tokens)::float8 as "cachedTokens" from (
       select model, cache_hits as hits, cache_misses as misses, cached_tokens from ${usageDaily}
       where day < ${utcDay(recordsFrom)}::date
       union all
       select model, count(*) filter (where is_cache_hit), count(*) filter (where not is_cache_hit), sum(cached_tokens)
       from ${usageRecords} where id >= ${firstIdAt(recordsFrom)} group by model
-    ) as prompts group by model`)) as unknown as { rows: Record<string, unknown>[] };
-  return rows.map((row) => ({
-    model: String(row['model']),
-    hits: Number(row['hits']),
-    misses: Number(row['misses']),
-    cachedTokens: Number(row['cached_tokens']),
-  }));
+    ) as prompts group by model`)) as unknown as { rows: PromptCacheSum[] };
+  return rows;
 }
