@@ -3,11 +3,12 @@ import { after, before, describe, it } from 'node:test';
 import { BY, exactly, limitedCall, TestProcess, usageRecord } from '../../test/credit-process.ts';
 import { openTestDatabase } from '../../test/database.ts';
 import { until } from '../../test/deadline.ts';
+import { sumCredits } from '../../test/sum-credits.ts';
 import { SCARCE_CREDITS } from '../../test/support/awkward.ts';
 import type { Database } from '../db/db.ts';
 import { type Call, type KeyBudget, serviceCaller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { adjustBalance, readBalance, readKeySpend, setBalance, sumCredits, sumLeases } from './credits.ts';
+import { adjustBalance, readBalance, readKeySpend, setBalance, sumLeases } from './credits.ts';
 import { extendLease } from './lease-store.ts';
 import { usageRecords } from './tables.ts';
 

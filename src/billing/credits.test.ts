@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
+import { sumCredits } from '../../test/sum-credits.ts';
 import { AWKWARD_DAYS } from '../../test/support/awkward.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
@@ -13,7 +14,6 @@ import {
   readKeySpend,
   selectCreditTransactions,
   setBalance,
-  sumCredits,
 } from './credits.ts';
 import { creditLeases, usageDaily, usageRecords, usageRollups } from './tables.ts';
 import { firstIdAt } from './usage-store.ts';

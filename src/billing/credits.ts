@@ -1,5 +1,4 @@
-import { and, asc, eq, sql as fragment, gt, gte, isNull, lt, type SQL, sum } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { and, asc, eq, sql as fragment, gt, gte, isNull, lt, sum } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
@@ -164,54 +163,26 @@ export async function readKeySpend(
   return row?.spentMicros ?? sumKeyUsage(sql, keyId, period);
 }
 
-/** Adds up the cost of a key's calls in a period, in micros. */
-export function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<number> {
-  return sumUsageSince(sql, period === 'total' ? 0 : Date.parse(period), {
-    records: { column: usageRecords.costMicros, where: eq(usageRecords.keyId, keyId) },
-    days: { column: usageDaily.costMicros, where: eq(usageDaily.keyId, keyId) },
-  });
+/** Adds up the cost of a key's calls in a period, in micros: from the daily sums, and from the records after them. */
+export async function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<number> {
+  const start = period === 'total' ? 0 : Date.parse(period);
+  const recordsFrom = Math.max(start, (await rolledUpUntil(sql)) ?? start);
+  const [recent] = await sql
+    .select({ total: sum(usageRecords.costMicros) })
+    .from(usageRecords)
+    .where(and(eq(usageRecords.keyId, keyId), gte(usageRecords.id, firstIdAt(recordsFrom))));
+  const days = and(gte(usageDaily.day, toDay(start)), lt(usageDaily.day, toDay(recordsFrom)));
+  const [daily] = await sql
+    .select({ total: sum(usageDaily.costMicros) })
+    .from(usageDaily)
+    .where(and(eq(usageDaily.keyId, keyId), days));
+  return Number(recent?.total ?? 0) + Number(daily?.total ?? 0);
 }
 
 /** Deletes what `readKeySpend` has stored, and revokes leases: for every change of a key's budget. */
 export async function forgetKeySpend(sql: Sql, keyId: string): Promise<void> {
   await sql.delete(keySpend).where(eq(keySpend.keyId, keyId));
   await revokeEverywhere(sql, keyId);
-}
-
-/** Sums of an organization, in micros. `transactions - charged` equals the balance, or 0 while it is unlimited. */
-export async function sumCredits(sql: Sql, organizationId: string): Promise<{ transactions: number; charged: number }> {
-  const [row] = await sql
-    .select({ total: sum(creditTransactions.amountMicros) })
-    .from(creditTransactions)
-    .where(eq(creditTransactions.organizationId, organizationId));
-  const charged = await sumUsageSince(sql, 0, {
-    records: { column: usageRecords.chargedMicros, where: eq(usageRecords.organizationId, organizationId) },
-    days: { column: usageDaily.chargedMicros, where: eq(usageDaily.organizationId, organizationId) },
-  });
-  return { transactions: Number(row?.total ?? 0), charged };
-}
-
-interface Summand {
-  column: PgColumn;
-  where: SQL;
-}
-
-/** Adds up usage from the daily sums, and from the records after them. `start`: milliseconds since 1970. */
-async function sumUsageSince(
-  sql: Sql,
-  start: number,
-  { records, days }: { records: Summand; days: Summand },
-): Promise<number> {
-  const recordsFrom = Math.max(start, (await rolledUpUntil(sql)) ?? start);
-  const [recent] = await sql
-    .select({ total: sum(records.column) })
-    .from(usageRecords)
-    .where(and(records.where, gte(usageRecords.id, firstIdAt(recordsFrom))));
-  const [daily] = await sql
-    .select({ total: sum(days.column) })
-    .from(usageDaily)
-    .where(and(days.where, gte(usageDaily.day, toDay(start)), lt(usageDaily.day, toDay(recordsFrom))));
-  return Number(recent?.total ?? 0) + Number(daily?.total ?? 0);
 }
 
 const toDay = (time: number): string => new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);

@@ -4,11 +4,12 @@ import { eq } from 'drizzle-orm';
 import { BY, exactly, limitedCall, TestProcess } from '../../test/credit-process.ts';
 import { openTestDatabase } from '../../test/database.ts';
 import { until, withDeadline } from '../../test/deadline.ts';
+import { sumCredits } from '../../test/sum-credits.ts';
 import { holdStatement } from '../../test/support/hold-statement.ts';
 import { updateApiKey } from '../accounts/store.ts';
 import type { Database } from '../db/db.ts';
 import type { Call, KeyBudget } from '../lib/caller.ts';
-import { adjustBalance, forgetKeySpend, readBalance, setBalance, sumCredits } from './credits.ts';
+import { adjustBalance, forgetKeySpend, readBalance, setBalance } from './credits.ts';
 import { awaitRevocations } from './revoke-leases.ts';
 import { creditLeases } from './tables.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { selectOrganizationByName } from '../../src/accounts/store.ts';
-import { readBalance, setBalance, sumCredits } from '../../src/billing/credits.ts';
+import { readBalance, setBalance } from '../../src/billing/credits.ts';
 import { usageRecords } from '../../src/billing/tables.ts';
 import type { Database } from '../../src/db/db.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -11,6 +11,7 @@ import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
 import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startApi, startWorker } from '../spawned-service.ts';
+import { sumCredits } from '../sum-credits.ts';
 import { type HangingServer, startHangingServer } from './hanging-server.ts';
 import { type Json, LINES, type Promised, pick, send, sha256, Traffic } from './traffic.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import { selectOrganizationByName } from '../../src/accounts/store.ts';
 import { apiKeys } from '../../src/accounts/tables.ts';
-import { readBalance, readKeySpend, setBalance, sumCredits } from '../../src/billing/credits.ts';
+import { readBalance, readKeySpend, setBalance } from '../../src/billing/credits.ts';
 import { usageRecords } from '../../src/billing/tables.ts';
 import type { Database } from '../../src/db/db.ts';
 import { notify } from '../../src/db/notifications.ts';
@@ -16,6 +16,7 @@ import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
 import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startService } from '../spawned-service.ts';
+import { sumCredits } from '../sum-credits.ts';
 import { chat, chatBody, type ReceivedResponse } from './load.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
