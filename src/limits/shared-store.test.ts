@@ -109,13 +109,17 @@ describe('shared rate limits', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('count the slots again that a process uses which was only slow', async () => {
+  it('count the slots again that a process uses which was only slow', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
     const [slow, other] = [await openStore(db), await openStore(db)];
     assert.equal(await slow.take(slot('slow', 2)), null);
     await age(slow, 31);
     await leases.get(await openStore(db))?.start();
     await leases.get(slow)?.beat();
-    assert.equal(await slow.take(slot('slow', 2)), null);
+    t.mock.timers.tick(1_000);
+    // Waits for the exchange that the timer has started.
+    await slow.take(one('other', 1));
+    assert.equal(await other.take(slot('slow', 2)), null);
     assert.notEqual(await other.take(slot('slow', 2)), null);
     await Promise.all([slow.close(), other.close()]);
   });
