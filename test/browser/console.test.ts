@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -15,25 +15,9 @@ import {
 
 const MANUAL =
   '# Harbour manual\n\n## Opening hours\n\nThe office is open from 8:00 to 18:00 on weekdays.\n\n## Fees\n\nA berth for a boat of up to 10 metres costs 24 euros per night.\n';
-/** Pages of an operator. */
-const PAGES = [
-  '/',
-  '/overview',
-  '/playground',
-  '/knowledge-bases',
-  '/files',
-  '/batches',
-  '/guardrails',
-  '/keys',
-  '/members',
-  '/organizations',
-  '/usage',
-  '/models',
-  '/cache',
-  '/audit',
-  '/settings',
-  '/settings/instance',
-];
+const NAVIGATION = readFileSync(new URL('../../console/src/shell/navigation.ts', import.meta.url), 'utf8');
+/** Pages of an operator: those of the navigation, and that of the menu. */
+const PAGES = [...NAVIGATION.matchAll(/to: '(.+?)'/g)].map(([, path = '']) => path).concat('/settings');
 
 describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   let test: ConsoleTest;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { DATA_SOURCE_TYPES, type DataSourceType } from '../../connectors/source-types.ts';
 import { ApiError } from '../../errors.ts';
@@ -28,8 +29,14 @@ const DEFAULTS: Partial<Record<DataSourceType, object>> = {
 
 const list = <T>(length: number, item: (i: number) => T): T[] => Array.from({ length }, (_, i) => item(i));
 
+const MANUAL = readFileSync(new URL('../../../docs/use/connectors.md', import.meta.url), 'utf8');
+
 describe('parseConfig', () => {
   for (const type of DATA_SOURCE_TYPES) {
+    it(`${type}: is described in docs/use/connectors.md`, () => {
+      assert.ok(MANUAL.includes(`\`${type}\``));
+    });
+
     it(`${type}: 400 that names an unknown field`, () => {
       refused(type, { passwort: 'not in the message' }, 'config.passwort');
       assert.doesNotMatch(errorOf(type, { passwort: 'hunter2' }).message, /hunter2/);
