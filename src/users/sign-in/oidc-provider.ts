@@ -94,7 +94,9 @@ async function discover(issuer: string, { oidcClientId, oidcClientSecret, proxy 
   if (proxy !== null) {
     const dispatcher = createProxyAgent(proxy, url.protocol);
     const fetchThroughProxy = (address: string, init: object) => fetchByProxy(address, { ...init, dispatcher });
-    options[client.customFetch] = fetchThroughProxy as unknown as NonNullable<(typeof options)[typeof client.customFetch]>;
+    options[client.customFetch] = fetchThroughProxy as unknown as NonNullable<
+      (typeof options)[typeof client.customFetch]
+    >;
   }
   return client.discovery(url, oidcClientId, oidcClientSecret ?? undefined, undefined, options);
 }
