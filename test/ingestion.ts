@@ -99,7 +99,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
     extractor: plainExtractor,
     renderer: null,
     itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
-    connectorOf: ({ config }) => ({ connector: withConfigFingerprint(source.connector, config), config }),
+    openSource: ({ config }) => ({ connector: withConfigFingerprint(source.connector, config), config }),
   };
   const queueJob = async () => {
     const jobId = newId('ingestionJob');

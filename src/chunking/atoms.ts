@@ -15,8 +15,8 @@ const FIRST_MARK = 0x300;
 const STEP_ATOMS = 512;
 
 /**
- * The units that chunks are made of: words with adjacent punctuation, and pieces of longer runs. Tokenizers of embedding
- * models split at white space first, so a chunk's token count is the sum of those of its atoms.
+ * The units that chunks are made of: words with adjacent punctuation, and pieces of longer runs. Tokenizers of
+ * embedding models split at white space first, so a chunk's token count is the sum of those of its atoms.
  */
 export interface Atoms {
   /** Offsets in the text. */

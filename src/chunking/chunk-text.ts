@@ -50,8 +50,8 @@ async function cut(
 }
 
 /**
- * Counts each range as a whole, and halves those above the size until they fit: the counts of atoms within a run without
- * white space do not add up exactly.
+ * Counts each range as a whole, and halves those above the size until they fit: the counts of atoms within a run
+ * without white space do not add up exactly.
  */
 async function fitToSize(
   text: string,

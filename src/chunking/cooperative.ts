@@ -7,8 +7,9 @@ const GROUP = 'ingestion';
 export type CooperativeSteps<T> = Generator<void, T>;
 
 /**
- * Runs a computation in time slices, so that the event loop stays responsive. Short computations finish within one slice;
- * of several long ones, one slice runs per iteration of the event loop. Throws errors of the steps and the signal's reason.
+ * Runs a computation in time slices, so that the event loop stays responsive. Short computations finish within one
+ * slice; of several long ones, one slice runs per iteration of the event loop. Throws errors of the steps and the
+ * signal's reason.
  */
 export async function runCooperatively<T>(steps: CooperativeSteps<T>, signal: AbortSignal): Promise<T> {
   const slice = new TimeSlice(GROUP);

@@ -66,8 +66,8 @@ export function cutAtBest(
 }
 
 /**
- * Cuts atoms into chunks from first to last. `chooseEnd` selects the end of each chunk except the last. Each chunk starts
- * with as many atoms of its predecessor as fit into the overlap.
+ * Cuts atoms into chunks from first to last. `chooseEnd` selects the end of each chunk except the last. Each chunk
+ * starts with as many atoms of its predecessor as fit into the overlap.
  */
 function* cutGreedily(
   atoms: Atoms,

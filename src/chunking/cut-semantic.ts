@@ -22,8 +22,8 @@ const STEP_LINES = 512;
 
 /**
  * Cuts where the topic changes: compares the mean vectors of the sentences before and after each sentence boundary, and
- * ends a chunk at the largest distance, preferring fuller chunks. After G. Kamradt, "5 Levels of Text Splitting" (2024),
- * with windows on both sides as in TextTiling (M. Hearst, 1997), and limited by the chunk size instead of a percentile.
+ * ends a chunk at the largest distance, preferring fuller chunks. After G. Kamradt, "5 Levels of Text Splitting"
+ * (2024), with windows on both sides as in TextTiling (M. Hearst, 1997), limited by the chunk size, not a percentile.
  */
 export async function cutSemantic(
   document: ExtractedText,

@@ -54,24 +54,25 @@ export interface Connector<Config extends TSchema = TSchema> {
   config: Config;
   /** Top-level fields of the config that hold secrets: encrypted and never shown. Each is an object. */
   secretFields: readonly string[];
-  /** Fields that determine where secrets are sent. They change only together with the secrets. */
+  /** URLs to which secrets are sent, without credentials of their own. They change only together with the secrets. */
   secretDestinations?: readonly string[];
   /** Whether the deletion of more than half of the documents waits for a second listing. For remote services. */
   confirmsDeletions?: true;
   /** Validates what the schema cannot express and returns the config to store. Throws 400 naming `config.<path>`. */
   check?(config: Static<Config>): Static<Config>;
   /**
-   * Checks the credentials with one cheap request, for the test of a data source; a job finds out by its listing. Throws `IngestionError`
-   * as `list` does.
+   * Checks the credentials with one cheap request, for the test of a data source; a job finds out by its listing.
+   * Throws `IngestionError` as `list` does.
    */
   checkAccess?(http: GuardedHttp, config: Static<Config>, signal: AbortSignal): Promise<void>;
   /**
-   * Lists all current items. Items that it does not list count as deleted, so it throws when it cannot list them all: then
-   * nothing is deleted. May be called again for the same job, after an interruption.
+   * Lists all current items. Items that it does not list count as deleted, so it throws when it cannot list them all:
+   * then nothing is deleted. May be called again for the same job, after an interruption.
    */
   list(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
   /**
-   * Lists some items without storing anything, for the test of a data source. Throws as `list` does. Absent: `list` stores nothing.
+   * Lists some items without storing anything, for the test of a data source. Throws as `list` does. Absent: `list`
+   * stores nothing.
    */
   sample?(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
   /** Fetches an item. */

@@ -1,17 +1,11 @@
 import { Type } from 'typebox';
 import { MUST } from '../http/validation.ts';
-import {
-  BY_SERVICE_ACCOUNT,
-  COMMON_FIELDS,
-  Endpoint,
-  REMOTE_FIELDS,
-  requirePlainUrl,
-  ServiceAccount,
-} from './config-fields.ts';
+import { BY_SERVICE_ACCOUNT, COMMON_FIELDS, Endpoint, REMOTE_FIELDS, ServiceAccount } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { isSupportedFile } from './file-formats.ts';
 import { createGoogleClient } from './google-api.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
+import { readPages } from './http/rest-client.ts';
 
 /** Bucket naming rules of Google Cloud Storage. */
 const BUCKET = {
@@ -61,25 +55,20 @@ export const gcs: Connector<typeof Config> = {
   ...BY_SERVICE_ACCOUNT,
   secretDestinations: ['endpoint'],
   confirmsDeletions: true,
-  check(config) {
-    if (config.endpoint !== undefined) requirePlainUrl(config.endpoint, 'config.endpoint');
-    return BY_SERVICE_ACCOUNT.check(config);
-  },
   async checkAccess(http, config, signal) {
     await createClient(http, config, 0).json(listUrl(config, null, 1), signal);
   },
   async *list({ http }, config, signal) {
     const client = createClient(http, config);
-    let pageToken: string | null = null;
-    do {
-      const page: ObjectPage = await client.json<ObjectPage>(listUrl(config, pageToken, OBJECTS_PER_PAGE), signal);
-      for (const { name, generation, metageneration, ...details } of page.items ?? []) {
-        if (!isSupportedFile(name)) continue;
-        const uri = `gs://${config.bucket}/${name}`;
-        yield { key: name, fingerprint: `${generation}.${metageneration}`, name, uri, details };
-      }
-      pageToken = page.nextPageToken ?? null;
-    } while (pageToken !== null);
+    const objects = readPages(async (pageToken) => {
+      const page = await client.json<ObjectPage>(listUrl(config, pageToken, OBJECTS_PER_PAGE), signal);
+      return { items: page.items, next: page.nextPageToken };
+    });
+    for await (const { name, generation, metageneration, ...details } of objects) {
+      if (!isSupportedFile(name)) continue;
+      const uri = `gs://${config.bucket}/${name}`;
+      yield { key: name, fingerprint: `${generation}.${metageneration}`, name, uri, details };
+    }
   },
   async fetch({ http }, config, { key, details = {} }, signal) {
     const client = createClient(http, config);
@@ -92,12 +81,7 @@ export const gcs: Connector<typeof Config> = {
 };
 
 function createClient(http: GuardedHttp, { credentials }: GcsConfig, retries?: number) {
-  return createGoogleClient(http, {
-    service: 'Google Cloud Storage',
-    credentials,
-    scope: SCOPE,
-    ...(retries !== undefined && { retries }),
-  });
+  return createGoogleClient(http, { service: 'Google Cloud Storage', credentials, scope: SCOPE, retries });
 }
 
 function bucketUrl({ endpoint = DEFAULT_ENDPOINT, bucket }: GcsConfig): string {

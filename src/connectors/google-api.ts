@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { IngestionError, type JobErrorCode } from '../extraction/ingestion-error.ts';
 import type { ServiceAccount } from './config-fields.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
-import { RestClient, ServiceError } from './http/rest-client.ts';
+import { RestClient, type RestClientOptions, ServiceError } from './http/rest-client.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -33,6 +33,12 @@ interface Token {
 /** Tokens of one HTTP client (one job), by account, server and scope. Concurrent callers share a request. */
 const TOKENS = new WeakMap<GuardedHttp, Map<string, Promise<Token>>>();
 
+/** A Google API and the account that calls it. */
+type GoogleClientOptions = Pick<RestClientOptions, 'service' | 'retries'> & {
+  credentials: Static<typeof ServiceAccount>;
+  scope: string;
+};
+
 /**
  * Creates a client of a Google API for a service account. Its token is requested as in
  * https://developers.google.com/identity/protocols/oauth2/service-account, without `google-auth-library`, whose requests
@@ -40,12 +46,7 @@ const TOKENS = new WeakMap<GuardedHttp, Map<string, Promise<Token>>>();
  */
 export function createGoogleClient(
   http: GuardedHttp,
-  {
-    service,
-    credentials,
-    scope,
-    retries,
-  }: { service: string; credentials: Static<typeof ServiceAccount>; scope: string; retries?: number },
+  { service, credentials, scope, retries }: GoogleClientOptions,
 ): RestClient {
   const account = credentials.service_account_json as Record<string, string>;
   const tokens = TOKENS.get(http) ?? new Map<string, Promise<Token>>();
@@ -72,7 +73,7 @@ export function createGoogleClient(
       const reasons = (body as GoogleError | null)?.error?.errors ?? [];
       return reasons.map(({ reason = '' }) => REASONS_OF_403[reason]).find((code) => code !== undefined);
     },
-    ...(retries !== undefined && { retries }),
+    retries,
   });
 }
 
@@ -88,7 +89,7 @@ async function requestToken(
       const { error_description, error } = Object(body) as { error_description?: string; error?: string };
       return error_description ?? error;
     },
-    ...(retries !== undefined && { retries }),
+    retries,
   });
   const url = account['token_uri'] ?? TOKEN_URL;
   const body = new URLSearchParams({

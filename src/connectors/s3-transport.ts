@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { IngestionError, type JobErrorCode } from '../extraction/ingestion-error.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
-import { codeOfStatus } from './http/rest-client.ts';
+import { toErrorCode } from './http/rest-client.ts';
 
 /** Maximum bytes of an object, as for uploads. */
 const MAX_OBJECT_BYTES = 536_870_912;
@@ -93,7 +93,7 @@ export function toS3Error(error: unknown, signal: AbortSignal): unknown {
   const status = $metadata?.httpStatusCode;
   if (status === undefined) return error;
   return new IngestionError(
-    CODES[name] ?? codeOfStatus(status),
+    CODES[name] ?? toErrorCode(status),
     `S3 answers ${status}: ${name} (${message.slice(0, 300)}).`,
     error,
   );

@@ -2,7 +2,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Type } from 'typebox';
 import { IngestionError } from '../extraction/ingestion-error.ts';
 import { MUST } from '../http/validation.ts';
-import { COMMON_FIELDS, Endpoint, REMOTE_FIELDS, requirePlainUrl, Secret } from './config-fields.ts';
+import { COMMON_FIELDS, Endpoint, REMOTE_FIELDS, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { isSupportedFile } from './file-formats.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
@@ -46,10 +46,6 @@ export const s3: Connector<typeof Config> = {
   secretFields: ['credentials'],
   secretDestinations: ['endpoint'],
   confirmsDeletions: true,
-  check(config) {
-    if (config.endpoint !== undefined) requirePlainUrl(config.endpoint, 'config.endpoint');
-    return config;
-  },
   async checkAccess(http, config, signal) {
     for await (const _page of listPages(http, config, { signal, maxAttempts: 1, objects: 1 })) return;
   },

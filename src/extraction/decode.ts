@@ -73,8 +73,8 @@ function isKnown(name: string): boolean {
 }
 
 /**
- * Whether the bytes disprove a declared charset. Other charsets are often declared for UTF-8, because a template or a server
- * declares them for all pages, and UTF-8 for others.
+ * Whether the bytes disprove a declared charset. Other charsets are often declared for UTF-8, because a template or a
+ * server declares them for all pages, and UTF-8 for others.
  */
 function contradicts(head: Uint8Array, declared: string): boolean {
   const label = declared.trim().toLowerCase();
@@ -107,8 +107,8 @@ function completeCharacters(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Detects DOS Cyrillic (code page 866), which chardet does not know: its lower-case letters lie at A0 to AF, which other
- * Cyrillic encodings do not use for letters and Western texts hardly use at all.
+ * Detects DOS Cyrillic (code page 866), which chardet does not know: its lower-case letters lie at A0 to AF, which
+ * other Cyrillic encodings do not use for letters and Western texts hardly use at all.
  */
 function isCodePage866(head: Uint8Array): boolean {
   let [high, first, second, others] = [0, 0, 0, 0];

@@ -61,9 +61,9 @@ export class Extractor {
   /**
    * Yields the documents of a file as the caller consumes them: usually one, one per line of JSONL, several of a large
    * table. An error of the whole file comes last, with an empty part: `unsupported_file`, `invalid_file`,
-   * `encrypted_file`, `no_text`, `timeout` or `too_large`; retrying would give the same. A file keeps its reader until it
-   * is read or the caller stops, so a caller must not wait for a second file meanwhile.
-   * Throws the signal's reason, errors of `content`, and after `close`.
+   * `encrypted_file`, `no_text`, `timeout` or `too_large`; retrying would give the same. A file keeps its reader until
+   * it is read or the caller stops, so a caller must not wait for a second file meanwhile. Throws the signal's reason,
+   * errors of `content`, and after `close`.
    */
   async *extract(
     { name, mediaType, content }: SourceFile,

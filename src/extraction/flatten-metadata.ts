@@ -7,8 +7,8 @@ import { MAX_METADATA_TEXT_CHARACTERS } from './limits.ts';
 const MAX_DEPTH = 4;
 
 /**
- * Converts a document's fields to filterable metadata: nested objects become dotted keys, dates become ISO 8601, keys and
- * strings are normalized to one line, nulls are dropped.
+ * Converts a document's fields to filterable metadata: nested objects become dotted keys, dates become ISO 8601, keys
+ * and strings are normalized to one line, nulls are dropped.
  */
 export function flattenMetadata(fields: unknown): DocumentMetadata {
   const flat = new Map<string, DocumentMetadata[string]>();

@@ -1,6 +1,6 @@
 /**
- * Watchdog thread of a reader process. Kills the process when its resident memory exceeds the limit (V8's heap limit does
- * not cover buffers) or when its parent has exited. A thread, because a document may block the main thread.
+ * Watchdog thread of a reader process. Kills the process when its resident memory exceeds the limit (V8's heap limit
+ * does not cover buffers) or when its parent has exited. A thread, because a document may block the main thread.
  */
 import { workerData } from 'node:worker_threads';
 

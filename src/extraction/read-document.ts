@@ -36,7 +36,8 @@ const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) 
 
 /**
  * Yields the documents of a file, at least one; a part without text yields an error for that part. Throws an
- * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one. A check yields nothing, and throws only errors that reading would.
+ * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one. A check yields nothing,
+ * and throws only errors that reading would.
  */
 export async function* readDocument(format: DocumentFormat, input: ReaderInput): AsyncGenerator<Extraction> {
   if (input.isCheck) return (await CHECKS[format]?.())?.(input);

@@ -15,9 +15,9 @@ const MAX_DEPTH = 128;
 const LF = 10;
 
 /**
- * Reads JSONL: each line is a document, and its part is the line number, from 1. The text is in the named fields, by default in `text`,
- * `content`, `body` or `page_content`, or in `question` and `answer`; the title in `title`, or else in `question`; other fields are metadata.
- * An invalid line fails alone.
+ * Reads JSONL: each line is a document, and its part is the line number, from 1. The text is in the named fields, by
+ * default in `text`, `content`, `body` or `page_content`, or in `question` and `answer`; the title in `title`, or else
+ * in `question`; other fields are metadata. An invalid line fails alone.
  */
 export async function* readJsonl(input: ReaderInput): AsyncGenerator<Extraction> {
   for await (const { number, bytes } of splitLines(streamBytes(input))) {

@@ -10,8 +10,8 @@ const MAX_REPEATED = 1_000;
 const MAX_COLUMNS = 1_000;
 
 /**
- * Reads an OpenDocument spreadsheet, all its sheets: one document for each sheet with text, named after the sheet unless it is the
- * only one. Cells have the text that the program shows. Reads nothing but `content.xml`.
+ * Reads an OpenDocument spreadsheet, all its sheets: one document for each sheet with text, named after the sheet
+ * unless it is the only one. Cells have the text that the program shows. Reads nothing but `content.xml`.
  */
 export async function* readOds(input: ReaderInput): AsyncGenerator<Extraction> {
   const archive = await Archive.open(input);

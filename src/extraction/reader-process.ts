@@ -32,9 +32,9 @@ export const READER_LIMITS: Omit<ReaderLimits, 'seconds'> = { heapMb: READER_HEA
 type ReadFailure = { type: 'failed'; error: ReaderError };
 
 /**
- * A child process that reads one file at a time. A document that exceeds a limit or crashes the process fails alone; the
- * next one gets a new process. Not a thread: a large allocation that exceeds a thread's heap limit makes V8 abort the
- * whole process.
+ * A child process that reads one file at a time. A document that exceeds a limit or crashes the process fails alone;
+ * the next one gets a new process. Not a thread: a large allocation that exceeds a thread's heap limit makes V8 abort
+ * the whole process.
  */
 export class ReaderProcess {
   readonly #limits: ReaderLimits;
@@ -54,8 +54,8 @@ export class ReaderProcess {
   }
 
   /**
-   * Yields the documents of a file. An error of the whole file comes last, with an empty part. Throws the signal's reason.
-   * A caller may stop early; the process is then free for the next file.
+   * Yields the documents of a file. An error of the whole file comes last, with an empty part. Throws the signal's
+   * reason. A caller may stop early; the process is then free for the next file.
    */
   async *read(format: DocumentFormat, input: ReaderInput, signal: AbortSignal): AsyncGenerator<Extraction> {
     let request: ReaderRequest = { type: 'open', format, input };

@@ -17,8 +17,8 @@ export interface SpooledFile {
 }
 
 /**
- * Reads a stream into memory or, above 1 MiB, into a file with mode 0600 below `folder`. Throws `too_large` above 512 MiB,
- * the signal's reason, or the error of the source; then no file remains.
+ * Reads a stream into memory or, above 1 MiB, into a file with mode 0600 below `folder`. Throws `too_large` above 512
+ * MiB, the signal's reason, or the error of the source; then no file remains.
  */
 export async function spool(
   content: AsyncIterable<Uint8Array>,

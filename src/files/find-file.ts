@@ -1,21 +1,17 @@
+import { findRow } from '../db/find-row.ts';
 import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
-import { isId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { File } from './schema.ts';
 import { type FileRow, selectFile } from './store.ts';
 
 /** Finds a file of the organization. Throws 404 `file_not_found` with `param` for unknown and foreign ids. */
-export async function findFile(
+export function findFile(
   deps: Pick<Deps, 'db'>,
   organizationId: string,
   id: string,
   param = 'file_id',
 ): Promise<FileRow> {
-  // Malformed ids are not queried: PostgreSQL rejects NUL in text parameters.
-  const row = isId('file', id) ? await selectFile(deps.db.sql, organizationId, id) : null;
-  if (row === null) throw notFound('file', id, param);
-  return row;
+  return findRow('file', id, param, () => selectFile(deps.db.sql, organizationId, id));
 }
 
 /** Status of each file in the API. */

@@ -1,13 +1,12 @@
 import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
 import { deleteFileUses } from '../files/store.ts';
 import type { Call } from '../lib/caller.ts';
-import { isId } from '../lib/ids.ts';
 import { dropIndexTable } from './drop-index-tables.ts';
+import { findAndLockKnowledgeBase } from './find-knowledge-base.ts';
 import { selectUnfinishedJobsOfBase } from './jobs/store.ts';
 import type { DeletedKnowledgeBase } from './schema.ts';
-import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from './store.ts';
+import { deleteKnowledgeBaseRow, insertDroppedIndex } from './store.ts';
 
 /**
  * Deletes a knowledge base with its sources, documents and chunks, even while jobs run. Searches no longer return its
@@ -20,8 +19,7 @@ export async function deleteKnowledgeBase(
 ): Promise<DeletedKnowledgeBase> {
   const { organizationId } = call.caller;
   await deps.db.sql.transaction(async (sql) => {
-    const row = isId('knowledgeBase', id) ? await lockKnowledgeBase(sql, organizationId, id) : null;
-    if (row === null) throw notFound('knowledge_base', id, 'kb_id');
+    await findAndLockKnowledgeBase(sql, organizationId, id);
     for (const job of await selectUnfinishedJobsOfBase(sql, id)) await deleteFileUses(sql, job.id);
     await deleteKnowledgeBaseRow(sql, id);
     await insertDroppedIndex(sql, id, new Date(deps.now()));

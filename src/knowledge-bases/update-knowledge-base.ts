@@ -1,12 +1,12 @@
 import { changedFields, recordChange, toActor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
-import { invalidValue, notFound } from '../errors.ts';
+import { invalidValue } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
-import { isId } from '../lib/ids.ts';
 import { refuseNul, requireText } from './create-knowledge-base.ts';
+import { findAndLockKnowledgeBase } from './find-knowledge-base.ts';
 import { checkMetadata, mergeMetadata } from './metadata.ts';
 import type { KnowledgeBase, UpdateKnowledgeBase } from './schema.ts';
-import { lockKnowledgeBase, updateKnowledgeBaseRow } from './store.ts';
+import { updateKnowledgeBaseRow } from './store.ts';
 import { viewKnowledgeBase } from './view-knowledge-base.ts';
 
 /**
@@ -24,8 +24,7 @@ export async function updateKnowledgeBase(
     if (body[field] !== undefined) throw invalidValue(field, 'cannot be changed after creation');
   }
   return deps.db.sql.transaction(async (sql) => {
-    const row = isId('knowledgeBase', id) ? await lockKnowledgeBase(sql, organizationId, id) : null;
-    if (row === null) throw notFound('knowledge_base', id, 'kb_id');
+    const row = await findAndLockKnowledgeBase(sql, organizationId, id);
     const changes = {
       name: body.name === undefined ? row.name : requireText(body.name, 'name'),
       description: body.description === undefined ? row.description : refuseNul(body.description, 'description'),

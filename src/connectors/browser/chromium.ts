@@ -8,9 +8,9 @@ const LAUNCH_TIMEOUT_MS = 20_000;
 const CLOSE_TIMEOUT_MS = 3_000;
 
 /**
- * Flags of Chromium. It has no network: every request is answered by the interception of `PageRenderer`. What the interception does
- * not see (WebSocket, WebTransport, redirects, preconnect) needs a proxy that does not exist, and WebRTC sends no UDP. The
- * second WebRTC flag is the name in older versions.
+ * Flags of Chromium. It has no network: every request is answered by the interception of `PageRenderer`. What the
+ * interception does not see (WebSocket, WebTransport, redirects, preconnect) needs a proxy that does not exist, and
+ * WebRTC sends no UDP. The second WebRTC flag is the name in older versions.
  */
 const FLAGS = [
   '--disable-gpu',

@@ -29,8 +29,8 @@ export interface ResourceRequest {
 }
 
 /**
- * Loads a resource of a page: its only way to the network. Returns null when the resource must not be loaded; throws when it cannot
- * be.
+ * Loads a resource of a page: its only way to the network. Returns null when the resource must not be loaded; throws
+ * when it cannot be.
  */
 export type LoadResource = (request: ResourceRequest, signal: AbortSignal) => Promise<ResourceResponse | null>;
 

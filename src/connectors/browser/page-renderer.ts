@@ -65,8 +65,8 @@ interface SharedBrowser {
 }
 
 /**
- * Renders pages in one Chromium, which starts with the first page and ends when it is idle. Each page has a browser context of
- * its own. The browser has no network, see `Chromium`.
+ * Renders pages in one Chromium, which starts with the first page and ends when it is idle. Each page has a browser
+ * context of its own. The browser has no network, see `Chromium`.
  */
 export class PageRenderer {
   readonly #options: PageRendererOptions;
@@ -80,9 +80,9 @@ export class PageRenderer {
   }
 
   /**
-   * Renders a page. After a crash of the browser, which another page may have caused, tries once more. Throws the signal's reason,
-   * and `IngestionError`: `timeout` for an endless script, `too_large`, `server_error` for crashes, `connector_unavailable` when
-   * Chromium does not start.
+   * Renders a page. After a crash of the browser, which another page may have caused, tries once more. Throws the
+   * signal's reason, and `IngestionError`: `timeout` for an endless script, `too_large`, `server_error` for crashes,
+   * `connector_unavailable` when Chromium does not start.
    */
   async render(request: RenderRequest, signal: AbortSignal): Promise<RenderedPage> {
     return this.#tabs.within(request.organizationId, signal, async () => {

@@ -1,6 +1,6 @@
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import type { GuardedHttp } from '../http/guarded-http.ts';
-import { RestClient } from '../http/rest-client.ts';
+import { RestClient, readPages } from '../http/rest-client.ts';
 
 /** Maximum of the API. */
 const ITEMS_PER_PAGE = 250;
@@ -64,7 +64,7 @@ export class ConfluenceApi {
         const { errors, message } = Object(body) as { errors?: { title?: string }[]; message?: string };
         return errors?.[0]?.title ?? message;
       },
-      ...(retries !== undefined && { retries }),
+      retries,
     });
   }
 
@@ -74,12 +74,12 @@ export class ConfluenceApi {
     const spaces: Space[] = [];
     for (let from = 0; from < keys.length; from += KEYS_PER_REQUEST) {
       const some = keys.slice(from, from + KEYS_PER_REQUEST);
-      const listed = await Array.fromAsync(this.#pages<Space>('/spaces', { keys: some.join(',') }, signal));
-      const missing = some.find((key) => !listed.some((space) => space.key === key));
+      const batch = await Array.fromAsync(this.#pages<Space>('/spaces', { keys: some.join(',') }, signal));
+      const missing = some.find((key) => !batch.some((space) => space.key === key));
       if (missing !== undefined) {
         throw new IngestionError('not_found', `The space '${missing}' does not exist, or the account cannot read it.`);
       }
-      spaces.push(...listed);
+      spaces.push(...batch);
     }
     return spaces;
   }
@@ -90,7 +90,7 @@ export class ConfluenceApi {
     else await this.#client.json(`${this.root}/api/v2/spaces?limit=1`, signal);
   }
 
-  pagesOf(space: Space, signal: AbortSignal): AsyncIterable<ConfluencePage> {
+  listPages(space: Space, signal: AbortSignal): AsyncIterable<ConfluencePage> {
     return this.#pages<ConfluencePage>(`/spaces/${encodeURIComponent(space.id)}/pages`, { status: 'current' }, signal);
   }
 
@@ -108,16 +108,13 @@ export class ConfluenceApi {
     return (await this.#client.download(this.#resolve(`${this.root}${path}`), signal)).body;
   }
 
-  async *#pages<T>(path: string, query: Record<string, string>, signal: AbortSignal): AsyncGenerator<T> {
+  #pages<T>(path: string, query: Record<string, string>, signal: AbortSignal): AsyncGenerator<T> {
     const search = new URLSearchParams({ ...query, limit: String(ITEMS_PER_PAGE) });
-    let url: string | null = `${this.root}/api/v2${path}?${search}`;
-    while (url !== null) {
-      const page: Page<T> = await this.#client.json<Page<T>>(url, signal);
-      yield* page.results;
-      const next: string | null = page._links?.next === undefined ? null : this.#resolve(page._links.next);
-      if (next === url) throw new IngestionError('server_error', 'Confluence repeats a page of a listing.');
-      url = next;
-    }
+    const first = `${this.root}/api/v2${path}?${search}`;
+    return readPages(async (url) => {
+      const { results, _links } = await this.#client.json<Page<T>>(url ?? first, signal);
+      return { items: results, next: _links?.next === undefined ? null : this.#resolve(_links.next) };
+    });
   }
 
   /** Resolves a link of the API. Credentials must not go to another server. */

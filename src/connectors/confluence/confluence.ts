@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { MUST } from '../../http/validation.ts';
-import { COMMON_FIELDS, HttpUrl, MAX_LISTED, REMOTE_FIELDS, requirePlainUrl, Secret } from '../config-fields.ts';
+import { COMMON_FIELDS, HttpUrl, MAX_LISTED, REMOTE_FIELDS, Secret } from '../config-fields.ts';
 import type { Connector, SourceItem } from '../connector.ts';
 import { isSupportedFile } from '../file-formats.ts';
 import { type Attachment, ConfluenceApi, type ConfluencePage, type Space } from './confluence-api.ts';
@@ -48,10 +48,6 @@ export const confluence: Connector<typeof Config> = {
   secretFields: ['credentials'],
   secretDestinations: ['url'],
   confirmsDeletions: true,
-  check(config) {
-    requirePlainUrl(config.url, 'config.url');
-    return config;
-  },
   checkAccess: (http, config, signal) => new ConfluenceApi(http, config, 0).check(config.space_keys, signal),
   async *list({ http }, config, signal) {
     const api = new ConfluenceApi(http, config);
@@ -59,7 +55,7 @@ export const confluence: Connector<typeof Config> = {
     for (const space of await api.spaces(config.space_keys, signal)) {
       const pages = new Map<string, ConfluencePage>();
       // A parent may follow its children.
-      for await (const page of api.pagesOf(space, signal)) pages.set(page.id, page);
+      for await (const page of api.listPages(space, signal)) pages.set(page.id, page);
       for (const page of pages.values()) {
         const item = toItem(api, space, page, pages);
         places.set(page.id, item.details ?? {});

@@ -4,7 +4,7 @@ import type { ServiceAccount } from '../config-fields.ts';
 import type { DriveFile } from '../drive-store.ts';
 import { createGoogleClient } from '../google-api.ts';
 import type { GuardedHttp, GuardedResponse } from '../http/guarded-http.ts';
-import type { RestClient } from '../http/rest-client.ts';
+import { type RestClient, readPages } from '../http/rest-client.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/drive.readonly';
 /** Maximum of the API. */
@@ -29,6 +29,11 @@ interface ChangePage {
   newStartPageToken?: string;
 }
 
+interface DrivePage {
+  drives?: { id: string }[];
+  nextPageToken?: string;
+}
+
 interface FilePage {
   files: DriveFile[];
   nextPageToken?: string;
@@ -40,7 +45,7 @@ export interface DriveApiOptions {
   base: string;
   credentials: Static<typeof ServiceAccount>;
   includeSharedDrives: boolean;
-  retries?: number;
+  retries?: number | undefined;
 }
 
 /** The Drive API v3. */
@@ -51,22 +56,20 @@ export class DriveApi {
   readonly #includeSharedDrives: boolean;
 
   constructor(http: GuardedHttp, { base, credentials, includeSharedDrives, retries }: DriveApiOptions) {
-    const options = { service: 'Google Drive', credentials, scope: SCOPE };
-    this.#client = createGoogleClient(http, { ...options, ...(retries !== undefined && { retries }) });
+    this.#client = createGoogleClient(http, { service: 'Google Drive', credentials, scope: SCOPE, retries });
     this.#root = `${base}/drive/v3`;
     this.#files = `${this.#root}/files`;
     this.#includeSharedDrives = includeSharedDrives;
   }
 
   /** Lists files that match a query, in a shared drive or all that the account reads. Throws if incomplete. */
-  async *list(
+  list(
     q: string,
     { corpus = null, pageSize = FILES_PER_PAGE }: { corpus?: string | null; pageSize?: number },
     signal: AbortSignal,
   ): AsyncGenerator<DriveFile> {
     const driveId = this.#includeSharedDrives ? corpus : null;
-    let pageToken: string | undefined;
-    do {
+    return readPages(async (pageToken) => {
       const query = new URLSearchParams({
         q,
         pageSize: String(pageSize),
@@ -74,15 +77,14 @@ export class DriveApi {
         supportsAllDrives: 'true',
         includeItemsFromAllDrives: String(this.#includeSharedDrives),
         ...(driveId === null ? { corpora: 'user' } : { corpora: 'drive', driveId }),
-        ...(pageToken !== undefined && { pageToken }),
+        ...(pageToken !== null && { pageToken }),
       });
-      const page: FilePage = await this.#client.json<FilePage>(`${this.#files}?${query}`, signal);
+      const page = await this.#client.json<FilePage>(`${this.#files}?${query}`, signal);
       if (page.incompleteSearch === true) {
         throw new IngestionError('too_large', 'Google Drive has not searched everywhere. Name folders in folder_ids.');
       }
-      yield* page.files;
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+      return { items: page.files, next: page.nextPageToken };
+    });
   }
 
   file(id: string, signal: AbortSignal): Promise<DriveFile> {
@@ -92,22 +94,16 @@ export class DriveApi {
 
   /** Returns the ids of the shared drives of which the account is a member. */
   async driveIds(signal: AbortSignal): Promise<string[]> {
-    const ids: string[] = [];
-    let pageToken: string | undefined;
-    do {
+    const drives = readPages(async (pageToken) => {
       const query = new URLSearchParams({
         pageSize: String(DRIVES_PER_PAGE),
         fields: 'nextPageToken,drives(id)',
-        ...(pageToken !== undefined && { pageToken }),
+        ...(pageToken !== null && { pageToken }),
       });
-      const page: { drives?: { id: string }[]; nextPageToken?: string } = await this.#client.json(
-        `${this.#root}/drives?${query}`,
-        signal,
-      );
-      ids.push(...(page.drives ?? []).map(({ id }) => id));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
-    return ids;
+      const page = await this.#client.json<DrivePage>(`${this.#root}/drives?${query}`, signal);
+      return { items: page.drives, next: page.nextPageToken };
+    });
+    return (await Array.fromAsync(drives)).map(({ id }) => id);
   }
 
   /** Returns the current end of a change log: that of a shared drive, or of the account. */

@@ -52,8 +52,8 @@ export class DriveTree {
   }
 
   /**
-   * Applies a change. Returns false when only a complete listing shows its effect: without root folders, files below a folder that
-   * is gone may still be readable.
+   * Applies a change. Returns false when only a complete listing shows its effect: without root folders, files below a
+   * folder that is gone may still be readable.
    */
   apply({ fileId, removed, file }: DriveChange): boolean {
     if (fileId === undefined) return true;

@@ -55,7 +55,7 @@ export function createGoogleDrive(base: string): Connector<typeof Config> {
       base,
       credentials: config.credentials,
       includeSharedDrives: config.include_shared_drives ?? false,
-      ...(retries !== undefined && { retries }),
+      retries,
     });
   return {
     type: 'google_drive',

@@ -23,9 +23,9 @@ export interface DriveScope {
 type Tokens = Record<string, string>;
 
 /**
- * Lists files, each once: those in the folders with their subfolders, or all. Shortcuts lead to their targets. The first sync lists
- * them; later ones read the change logs, and list again when Drive no longer knows their position. Throws `not_found` when a named
- * folder is not readable.
+ * Lists files, each once: those in the folders with their subfolders, or all. Shortcuts lead to their targets. The
+ * first sync lists them; later ones read the change logs, and list again when Drive no longer knows their position.
+ * Throws `not_found` when a named folder is not readable.
  */
 export async function* listDriveFiles(
   deps: Pick<ConnectorDeps, 'driveStore' | 'sourceId' | 'now' | 'logger'>,

@@ -17,8 +17,8 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 };
 
 /**
- * Yields the decompressed body. Throws `too_large` above `maxBytes` of output and above the maximum ratio, `invalid_file`
- * for an unknown or damaged encoding.
+ * Yields the decompressed body. Throws `too_large` above `maxBytes` of output and above the maximum ratio,
+ * `invalid_file` for an unknown or damaged encoding.
  */
 export async function* decodeBody(
   body: Readable,

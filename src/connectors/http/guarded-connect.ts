@@ -17,8 +17,8 @@ export class BlockedAddressError extends Error {
 
 /**
  * Creates an undici dispatcher that connects only to addresses that the policy allows. The name is resolved once per
- * connection, its addresses are checked, and the address of the connected socket is checked again, so that a changing DNS
- * answer cannot bypass the check. Ignores proxies: a proxy would resolve names itself.
+ * connection, its addresses are checked, and the address of the connected socket is checked again, so that a changing
+ * DNS answer cannot bypass the check. Ignores proxies: a proxy would resolve names itself.
  */
 export function createGuardedDispatcher(
   policy: AddressPolicy,
@@ -52,8 +52,8 @@ export function createGuardedDispatcher(
 /** Rejects a name when any of its addresses is blocked. */
 function guardLookup(policy: AddressPolicy, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
-      const addresses = Array.isArray(found) ? found : [];
+    lookup(hostname, { ...options, all: true }, (error, result) => {
+      const addresses = Array.isArray(result) ? result : [];
       const first = addresses[0];
       if (error !== null || first === undefined) callback(error ?? new Error(`${hostname} has no address`), []);
       else if (!addresses.every(({ address }) => policy.allows(address, hostname))) {

@@ -46,9 +46,9 @@ export interface GuardedResponse {
 }
 
 /**
- * HTTP client of the connectors. Connects only to public addresses and to those that the operator allows (`AddressPolicy`),
- * on every hop of a redirect. Throws `IngestionError`: `blocked_url`, `timeout`, `too_large`, `server_error` for other
- * failures of the network. A response with an error status is a response.
+ * HTTP client of the connectors. Connects only to public addresses and to those that the operator allows
+ * (`AddressPolicy`), on every hop of a redirect. Throws `IngestionError`: `blocked_url`, `timeout`, `too_large`,
+ * `server_error` for other failures of the network. A response with an error status is a response.
  */
 export class GuardedHttp {
   readonly #dispatcher: Dispatcher;

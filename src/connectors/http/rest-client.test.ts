@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { IngestionError, type JobErrorCode } from '../../extraction/ingestion-error.ts';
 import type { GuardedHttp, GuardedResponse } from './guarded-http.ts';
-import { RestClient } from './rest-client.ts';
+import { RestClient, readPages } from './rest-client.ts';
 
 const never = new AbortController().signal;
 
@@ -87,5 +87,43 @@ describe('RestClient', () => {
     const { send, left } = clientOf([{ status: 429, retryAfter: '61' }, { status: 200 }]);
     await assert.rejects(send(), failsWith('rate_limited'));
     assert.equal(left.length, 1);
+  });
+});
+
+describe('readPages', () => {
+  /** Pages by cursor, and the cursors with which they were loaded. */
+  const listing = (pages: { items: number[] | undefined; next: string | null | undefined }[]) => {
+    const cursors: (string | null)[] = [];
+    const items = readPages(async (cursor) => {
+      cursors.push(cursor);
+      return pages.shift() ?? assert.fail('one page too many');
+    });
+    return { items, cursors };
+  };
+
+  it('yields the items of all pages, past empty ones and pages without items', async () => {
+    const { items, cursors } = listing([
+      { items: [1, 2], next: 'a' },
+      { items: [], next: 'b' },
+      { items: undefined, next: '' },
+      { items: [3], next: undefined },
+    ]);
+    assert.deepEqual(await Array.fromAsync(items), [1, 2, 3]);
+    assert.deepEqual(cursors, [null, 'a', 'b', '']);
+  });
+
+  it('fails when a service repeats a page', async () => {
+    const { items, cursors } = listing([
+      { items: [1], next: 'a' },
+      { items: [2], next: 'a' },
+    ]);
+    await assert.rejects(Array.fromAsync(items), { code: 'server_error' });
+    assert.deepEqual(cursors, [null, 'a']);
+  });
+
+  it('loads no page before it is read', async () => {
+    const { items, cursors } = listing([{ items: [1, 2], next: 'a' }]);
+    for await (const _item of items) break;
+    assert.deepEqual(cursors, [null]);
   });
 });

@@ -32,7 +32,7 @@ const CODES: Readonly<Record<number, JobErrorCode>> = {
 };
 
 /** Returns the code of an error status of a service. */
-export function codeOfStatus(status: number): JobErrorCode {
+export function toErrorCode(status: number): JobErrorCode {
   return CODES[status] ?? (status >= 400 && status < 500 ? 'connector_unavailable' : 'server_error');
 }
 
@@ -69,7 +69,20 @@ export interface RestClientOptions {
   /** Limits the rate. */
   pace?: HostPace;
   /** Number of retries; 0 for checks that must answer soon. */
-  retries?: number;
+  retries?: number | undefined;
+}
+
+/** Reads the items of a listing, page by page. `load` returns the cursor of the next page, or null for the last one. */
+export async function* readPages<T>(
+  load: (cursor: string | null) => Promise<{ items: readonly T[] | undefined; next: string | null | undefined }>,
+): AsyncGenerator<T> {
+  for (let cursor: string | null = null; ; ) {
+    const { items = [], next } = await load(cursor);
+    yield* items;
+    if (next === null || next === undefined) return;
+    if (next === cursor) throw new IngestionError('server_error', 'The service repeats a page of a listing.');
+    cursor = next;
+  }
 }
 
 /** Client of a JSON API. Retries as the service asks, and translates its errors to `IngestionError`. */
@@ -126,13 +139,11 @@ export class RestClient {
   async #readError(response: GuardedResponse): Promise<ServiceError> {
     const { service, errorMessage, errorCode } = this.#options;
     const { status, headers } = response;
-    // An error page of a proxy: its status says enough.
-    const body = parseJson((await readBody(response)).toString()) ?? null;
-    const code = errorCode?.(status, body) ?? codeOfStatus(status);
+    const body = parseJson((await readBody(response)).toString());
+    const code = errorCode?.(status, body) ?? toErrorCode(status);
     // A proxy may answer with another JSON than the service.
-    const errorText: unknown = errorMessage(body);
-    const detail =
-      typeof errorText === 'string' ? `: ${errorText.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
+    const text: unknown = errorMessage(body);
+    const detail = typeof text === 'string' ? `: ${text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '')}` : '';
     const message = `${service} answers ${status}${detail}.`;
     return new ServiceError(code, message, { status, retryAfterMs: parseRetryAfter(headers['retry-after']) });
   }

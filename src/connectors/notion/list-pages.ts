@@ -13,8 +13,8 @@ interface Selection {
 }
 
 /**
- * Lists pages, each once: those of the databases, those below the named pages, or all. Throws `not_found` when a named page
- * or database is not readable.
+ * Lists pages, each once: those of the databases, those below the named pages, or all. Throws `not_found` when a named
+ * page or database is not readable.
  */
 export async function* listPages(
   api: NotionApi,

@@ -1,6 +1,6 @@
 import type { GuardedHttp } from '../http/guarded-http.ts';
 import { HostPace } from '../http/host-pace.ts';
-import { RestClient } from '../http/rest-client.ts';
+import { RestClient, readPages } from '../http/rest-client.ts';
 
 /** Version of the API whose shapes this folder reads: https://developers.notion.com/reference/versioning */
 const API_VERSION = '2026-03-11';
@@ -72,7 +72,7 @@ export interface NotionApiOptions {
   base: string;
   token: string;
   requestsPerSecond: number;
-  retries?: number;
+  retries?: number | undefined;
 }
 
 /** The REST API of Notion. */
@@ -93,7 +93,7 @@ export class NotionApi {
       }),
       errorMessage: (body) => (Object(body) as { message?: string }).message,
       pace: new HostPace(requestsPerSecond, CONCURRENCY),
-      ...(retries !== undefined && { retries }),
+      retries,
     });
   }
 
@@ -116,24 +116,13 @@ export class NotionApi {
 
   /** All pages and data sources that the integration can read. */
   search(signal: AbortSignal): AsyncGenerator<NotionPage | NotionDataSource> {
-    return this.#results((cursor) => {
-      const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
-      return this.#client.json(`${this.#base}/search`, signal, { method: 'POST', body: JSON.stringify(body) });
-    });
+    return this.#post('/search', signal);
   }
 
   /** The pages of all data sources of a database. */
   async *query(databaseId: string, signal: AbortSignal): AsyncGenerator<NotionPage> {
     const { data_sources: sources } = await this.database(databaseId, signal);
-    for (const { id } of sources) yield* this.#querySource(id, signal);
-  }
-
-  #querySource(id: string, signal: AbortSignal): AsyncGenerator<NotionPage> {
-    return this.#results((cursor) => {
-      const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
-      const url = `${this.#base}/data_sources/${id}/query`;
-      return this.#client.json(url, signal, { method: 'POST', body: JSON.stringify(body) });
-    });
+    for (const { id } of sources) yield* this.#post<NotionPage>(`/data_sources/${id}/query`, signal);
   }
 
   /** The blocks directly below a page or block. */
@@ -147,13 +136,18 @@ export class NotionApi {
     });
   }
 
-  async *#results<T>(load: (cursor: string | null) => Promise<ResultPage<T>>): AsyncGenerator<T> {
-    let cursor: string | null = null;
-    do {
-      const page: ResultPage<T> = await load(cursor);
-      yield* page.results;
-      cursor = page.has_more ? page.next_cursor : null;
-    } while (cursor !== null);
+  #post<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+    return this.#results((cursor) => {
+      const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
+      return this.#client.json(`${this.#base}${path}`, signal, { method: 'POST', body: JSON.stringify(body) });
+    });
+  }
+
+  #results<T>(load: (cursor: string | null) => Promise<ResultPage<T>>): AsyncGenerator<T> {
+    return readPages(async (cursor) => {
+      const { results, has_more, next_cursor } = await load(cursor);
+      return { items: results, next: has_more ? next_cursor : null };
+    });
   }
 }
 

@@ -39,12 +39,7 @@ export const notion = createNotion(BASE);
 /** Creates the connector for an API server. */
 export function createNotion(base: string, requestsPerSecond = REQUESTS_PER_SECOND): Connector<typeof Config> {
   const open = (http: GuardedHttp, { credentials }: { credentials: { integration_token: string } }, retries?: number) =>
-    new NotionApi(http, {
-      base,
-      requestsPerSecond,
-      token: credentials.integration_token,
-      ...(retries !== undefined && { retries }),
-    });
+    new NotionApi(http, { base, requestsPerSecond, token: credentials.integration_token, retries });
   return {
     type: 'notion',
     config: Config,

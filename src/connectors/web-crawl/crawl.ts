@@ -28,8 +28,9 @@ interface Visit {
 }
 
 /**
- * One crawl of a job. The frontier is stored: a crawl that was interrupted continues with the URLs that it has not read.
- * Pages are fetched concurrently and settled in the order of their discovery, so that equal sites give equal items.
+ * One crawl of a job. The frontier is stored: a crawl that was interrupted continues with the URLs that it has not
+ * read. Pages are fetched concurrently and settled in the order of their discovery, so that equal sites give equal
+ * items.
  */
 export class Crawl {
   readonly #deps: ConnectorDeps;

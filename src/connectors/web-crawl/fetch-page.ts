@@ -55,8 +55,8 @@ export interface PageFetcher {
 }
 
 /**
- * Fetches a page without following redirects, and renders it if it needs JavaScript. Retries on 429, 5xx and network errors, as the server asks. Throws the signal's
- * reason only.
+ * Fetches a page without following redirects, and renders it if it needs JavaScript. Retries on 429, 5xx and network
+ * errors, as the server asks. Throws the signal's reason only.
  */
 export async function fetchPage(
   { http, pace, rendering }: PageFetcher,

@@ -8,9 +8,9 @@ const isAny = () => true;
 const isWithinSegment = (character: string) => character !== '/';
 
 /**
- * Compiles a glob of whole URLs: `*` within a path segment, `**` across segments, `?`, `[a-z]`, `[!a-z]`, `{a,b}` without
- * nesting, `\` before a literal character. Case-sensitive. Simulates a finite automaton, so that matching takes at most
- * pattern length times URL length: patterns come from tenants, and a backtracking regular expression can take forever.
+ * Compiles a glob of whole URLs: `*` within a path segment, `**` across segments, `?`, `[a-z]`, `[!a-z]`, `{a,b}`
+ * without nesting, `\` before a literal character. Case-sensitive. Simulates a finite automaton, so that matching takes
+ * at most pattern length times URL length: patterns come from tenants, and a regular expression may backtrack forever.
  */
 export function compileGlob(pattern: string): (url: string) => boolean {
   const parts = parseGlob([...pattern]);

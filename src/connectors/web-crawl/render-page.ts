@@ -45,8 +45,8 @@ export class PageRendering {
   }
 
   /**
-   * Returns the page with its rendered text, without validators: the scripts may show another text while the page stays the same.
-   * Throws the signal's reason only.
+   * Returns the page with its rendered text, without validators: the scripts may show another text while the page stays
+   * the same. Throws the signal's reason only.
    */
   async render(url: string, page: FetchedHtml, signal: AbortSignal): Promise<FetchedPage> {
     const { renderer, organizationId } = this.#deps;

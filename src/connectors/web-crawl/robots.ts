@@ -31,8 +31,8 @@ export interface RobotsRules {
 }
 
 /**
- * Fetches robots.txt (RFC 9309): a client error allows everything. Throws `IngestionError` when it cannot be read, which
- * forbids everything.
+ * Fetches robots.txt (RFC 9309): a client error allows everything. Throws `IngestionError` when it cannot be read,
+ * which forbids everything.
  */
 export async function fetchRobots(http: GuardedHttp, origin: string, signal: AbortSignal): Promise<RobotsRules> {
   const url = `${origin}/robots.txt`;

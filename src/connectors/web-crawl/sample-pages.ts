@@ -10,8 +10,8 @@ import { createUrlRules, normalizeUrl, parseSite } from './url-rules.ts';
 const MAX_REDIRECTS = 5;
 
 /**
- * Reads each start URL once, as far as robots.txt allows, and yields it and the links that a crawl would follow. Stores nothing. Throws
- * `IngestionError` for a start URL that cannot be read.
+ * Reads each start URL once, as far as robots.txt allows, and yields it and the links that a crawl would follow. Stores
+ * nothing. Throws `IngestionError` for a start URL that cannot be read.
  */
 export async function* samplePages(
   { http }: Pick<ConnectorDeps, 'http'>,

@@ -12,9 +12,9 @@ const MAX_EMBEDDED = 1_000;
 const MAX_BOUNDARIES = 16;
 
 /**
- * Reads the documents that a Word document embeds as text (`altChunk`: ISO/IEC 29500-1, 17.17.2.1): HTML, web archives of
- * one page, and plain text, as programs write them that convert web pages to Word. Returns the texts by relationship id.
- * `main` is the part that the relationships belong to. Throws `too_large` above the maximum size of all together.
+ * Reads the documents that a Word document embeds as text (`altChunk`: ISO/IEC 29500-1, 17.17.2.1): HTML, web archives
+ * of one page, and plain text, as programs write them that convert web pages to Word. Returns the texts by relationship
+ * id. `main` is the part that the relationships belong to. Throws `too_large` above the maximum size of all together.
  */
 export async function readEmbeddedDocuments(
   archive: Archive,

@@ -44,7 +44,8 @@ const PROPERTIES: Readonly<Record<string, string>> = {
 
 /**
  * Reads a Word document (Office Open XML): headings by style or outline level, numbered lists, tables as lines, notes
- * after the paragraph that refers to them, embedded documents. Skips page headers and footers, comments and deleted text.
+ * after the paragraph that refers to them, embedded documents. Skips page headers and footers, comments and deleted
+ * text.
  */
 export async function* readDocx(input: ReaderInput): AsyncGenerator<Extraction> {
   yield { part: '', document: await withArchive(input, readArchive) };

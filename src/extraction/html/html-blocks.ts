@@ -196,8 +196,9 @@ function readText(element: PageElement): string {
 }
 
 /**
- * Whether a table holds data. A table with header cells or a caption does, and so does one with at least two rows of the same number of
- * cells, whatever the cells contain. Layout tables contain tables or headings, or lists and paragraphs in cells of their own shape.
+ * Whether a table holds data. A table with header cells or a caption does, and so does one with at least two rows of
+ * the same number of cells, whatever the cells contain. Layout tables contain tables or headings, or lists and
+ * paragraphs in cells of their own shape.
  */
 function isDataTable(table: PageElement): boolean {
   if (table.querySelector('table, h1, h2, h3, h4') !== null || LAYOUT_ROLES.has(table.getAttribute('role') ?? ''))

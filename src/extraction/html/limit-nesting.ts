@@ -3,8 +3,8 @@ import { tooLarge } from '../limits.ts';
 import { INLINE } from './html-blocks.ts';
 
 /**
- * Maximum nesting of elements; deeper ones become siblings, as in Blink. The HTML parser is quadratic in the depth, and so
- * is everything that walks up from an element.
+ * Maximum nesting of elements; deeper ones become siblings, as in Blink. The HTML parser is quadratic in the depth, and
+ * so is everything that walks up from an element.
  */
 export const MAX_NESTING = 512;
 /** Maximum attributes of one tag, in which the HTML parser is quadratic. Pages have tens, rarely hundreds. */
@@ -28,8 +28,8 @@ const CLOSED_BY = new Map<string, ReadonlySet<string>>([
 ]);
 
 /**
- * Removes the tags that nest deeper than `MAX_NESTING` from a page. Keeps all text; a space replaces each removed tag of a
- * block element. Takes linear time for any input. Throws `too_large` for a tag above the maximum of attributes.
+ * Removes the tags that nest deeper than `MAX_NESTING` from a page. Keeps all text; a space replaces each removed tag
+ * of a block element. Takes linear time for any input. Throws `too_large` for a tag above the maximum of attributes.
  */
 export function limitNesting(html: string): string {
   const limiter = new NestingLimiter(html);

@@ -39,8 +39,8 @@ function declaredCharset(bytes: Uint8Array): string | null {
 }
 
 /**
- * Extracts the main content of a page: headings, paragraphs, lists, tables and code; of links their text only. The title
- * comes first as a heading. When no main content is found, returns the whole page without navigation.
+ * Extracts the main content of a page: headings, paragraphs, lists, tables and code; of links their text only. The
+ * title comes first as a heading. When no main content is found, returns the whole page without navigation.
  */
 export function extractMainContent(source: string): ExtractedDocument {
   const html = limitNesting(cleanText(source));

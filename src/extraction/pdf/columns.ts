@@ -41,8 +41,8 @@ interface Gutter {
 }
 
 /**
- * Splits the fragments of a page into regions in reading order: column by column, with full-width fragments between what
- * is above and below them, and margin notes after the text beside them. Tables stay whole, row by row.
+ * Splits the fragments of a page into regions in reading order: column by column, with full-width fragments between
+ * what is above and below them, and margin notes after the text beside them. Tables stay whole, row by row.
  */
 export function readingOrder(fragments: readonly Fragment[], level = 0): Fragment[][] {
   if (fragments.length === 0) return [];
@@ -126,7 +126,8 @@ const width = (fragments: readonly Fragment[]): number => rightmost(fragments) -
 const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Separates tables that span both columns above the first or below the last full line of text; null when there are none.
+ * Separates tables that span both columns above the first or below the last full line of text; null when there are
+ * none.
  */
 function wideTables(fragments: readonly Fragment[], x: number): Record<'above' | 'text' | 'below', Fragment[]> | null {
   const sides = [fragments.filter(({ x1 }) => x1 <= x), fragments.filter(({ x0 }) => x0 >= x)];

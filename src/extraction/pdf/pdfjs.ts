@@ -11,14 +11,14 @@ const PACKAGE = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/packa
  * Location of Adobe's predefined CMaps, which map the character codes of Chinese, Japanese and Korean fonts to Unicode.
  * pdf.js loads them by names of its own list, never by a name from a document.
  *
- * Without the package's `standard_fonts`, which serve rendering: with them, pdf.js returns glyph numbers of some fonts as
- * characters (7 of 678 files had less text, none had more).
+ * Without the package's `standard_fonts`, which serve rendering: with them, pdf.js returns glyph numbers of some fonts
+ * as characters (7 of 678 files had less text, none had more).
  */
 export const CMAPS = { cMapUrl: `${PACKAGE}/cmaps/`, cMapPacked: true };
 
 /**
- * Collects the warnings of pdf.js, which it only prints with `console.warn`. Replaces that function for the whole process
- * until `stop`, so only one document may be read at a time.
+ * Collects the warnings of pdf.js, which it only prints with `console.warn`. Replaces that function for the whole
+ * process until `stop`, so only one document may be read at a time.
  */
 export class PdfjsWarnings {
   readonly #warn = console.warn;

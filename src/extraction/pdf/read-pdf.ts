@@ -35,9 +35,9 @@ const MAX_PIECES = 200_000;
 const MIN_HEIGHT = 0.2;
 
 /**
- * Reads a PDF: text in reading order by columns, without running headers and footers, hyphenated words rejoined, with the
- * values of form fields. Throws `encrypted_file` when it needs a password, `no_text` for scans, `too_large` above the
- * maximum number of pages.
+ * Reads a PDF: text in reading order by columns, without running headers and footers, hyphenated words rejoined, with
+ * the values of form fields. Throws `encrypted_file` when it needs a password, `no_text` for scans, `too_large` above
+ * the maximum number of pages.
  */
 export async function* readPdf(input: ReaderInput): AsyncGenerator<Extraction> {
   yield { part: '', document: await withPdf(input, buildDocument) };

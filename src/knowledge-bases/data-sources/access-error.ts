@@ -12,8 +12,8 @@ const REASONS: Partial<Record<JobErrorCode, readonly [field: string, predicate: 
 };
 
 /**
- * Converts an error of a connector to the 400 that a caller gets. Names the field of the error, otherwise the one that the reason is about;
- * `addressField` is the field of the config with the server's address.
+ * Converts an error of a connector to the 400 that a caller gets. Names the field of the error, otherwise the one that
+ * the reason is about; `addressField` is the field of the config with the server's address.
  */
 export function toAccessError({ code, message, configField }: IngestionError, addressField?: string): ApiError {
   const [field, predicate] = REASONS[code] ?? [ADDRESS, 'names a service that could not be reached'];

@@ -1,13 +1,11 @@
 import { recordChange, toActor } from '../../audit/record-change.ts';
 import type { Deps } from '../../deps.ts';
-import { notFound } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { Call } from '../../lib/caller.ts';
-import { isId, newId } from '../../lib/ids.ts';
+import { newId } from '../../lib/ids.ts';
 import { requireText } from '../create-knowledge-base.ts';
-import { findKnowledgeBase } from '../find-knowledge-base.ts';
-import { lockKnowledgeBase } from '../store.ts';
+import { findAndLockKnowledgeBase, findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
 import type { CreateDataSource, DataSource } from './schema.ts';
 import { encryptConfig, parseConfig } from './source-config.ts';
@@ -16,8 +14,9 @@ import { type DataSourceRow, insertDataSource } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
 
 /**
- * Adds a data source and queues its ingestion, without a request to its service: the job checks the credentials. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming
- * `config.file_ids.N`, 400 for an invalid config, 403 as `startSync` does and for files without the scope `files`.
+ * Adds a data source and queues its ingestion, without a request to its service: the job checks the credentials. Throws
+ * 404 `knowledge_base_not_found`, 404 `file_not_found` naming `config.file_ids.N`, 400 for an invalid config, 403 as
+ * `startSync` does and for files without the scope `files`.
  */
 export async function createDataSource(
   deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
@@ -32,8 +31,7 @@ export async function createDataSource(
   if (row.type === 'file_upload') requireScope(caller, 'files', 'config.file_ids');
   await findKnowledgeBase(deps, organizationId, baseId);
   await deps.db.sql.transaction(async (sql) => {
-    const base = isId('knowledgeBase', baseId) ? await lockKnowledgeBase(sql, organizationId, baseId) : null;
-    if (base === null) throw notFound('knowledge_base', baseId, 'kb_id');
+    await findAndLockKnowledgeBase(sql, organizationId, baseId);
     await requireFiles(sql, organizationId, namedFiles(row, body.config));
     await insertDataSource(sql, row);
     await startSync(sql, deps, caller, row);

@@ -10,8 +10,8 @@ import type { DeletedDataSource } from './schema.ts';
 import { deleteDataSourceRow, updateStatusFromJobs } from './store.ts';
 
 /**
- * Deletes a data source with its jobs, documents and chunks, even while a job runs. Searches no longer return its chunks
- * once this resolves. Throws 404 as `findDataSource` does.
+ * Deletes a data source with its jobs, documents and chunks, even while a job runs. Searches no longer return its
+ * chunks once this resolves. Throws 404 as `findDataSource` does.
  */
 export async function deleteDataSource(
   deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,

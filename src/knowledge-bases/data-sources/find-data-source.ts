@@ -1,9 +1,7 @@
 import type { Sql } from '../../db/db.ts';
+import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';
-import { notFound } from '../../errors.ts';
-import { isId } from '../../lib/ids.ts';
-import { findKnowledgeBase } from '../find-knowledge-base.ts';
-import { lockKnowledgeBase } from '../store.ts';
+import { findAndLockKnowledgeBase, findKnowledgeBase } from '../find-knowledge-base.ts';
 import { type DataSourceRow, lockDataSource, selectDataSource } from './store.ts';
 
 /** Path parameters of a data source. */
@@ -19,11 +17,8 @@ export async function findDataSource(
   { kb_id, ds_id }: DataSourcePath,
 ): Promise<DataSourceRow> {
   const base = await findKnowledgeBase(deps, organizationId, kb_id);
-  const row = isId('dataSource', ds_id)
-    ? await selectDataSource(deps.db.sql, organizationId, { baseId: base.id, id: ds_id })
-    : null;
-  if (row === null) throw notFound('data_source', ds_id, 'ds_id');
-  return row;
+  const ids = { baseId: base.id, id: ds_id };
+  return findRow('dataSource', ds_id, 'ds_id', () => selectDataSource(deps.db.sql, organizationId, ids));
 }
 
 /** Like `findDataSource`, with row locks on the knowledge base and the data source. */
@@ -32,11 +27,7 @@ export async function findAndLockDataSource(
   organizationId: string,
   { kb_id, ds_id }: DataSourcePath,
 ): Promise<DataSourceRow> {
-  const base = isId('knowledgeBase', kb_id) ? await lockKnowledgeBase(sql, organizationId, kb_id) : null;
-  if (base === null) throw notFound('knowledge_base', kb_id, 'kb_id');
-  const row = isId('dataSource', ds_id)
-    ? await lockDataSource(sql, organizationId, { baseId: base.id, id: ds_id })
-    : null;
-  if (row === null) throw notFound('data_source', ds_id, 'ds_id');
-  return row;
+  const base = await findAndLockKnowledgeBase(sql, organizationId, kb_id);
+  const ids = { baseId: base.id, id: ds_id };
+  return findRow('dataSource', ds_id, 'ds_id', () => lockDataSource(sql, organizationId, ids));
 }

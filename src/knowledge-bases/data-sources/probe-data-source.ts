@@ -1,13 +1,14 @@
 import type { SourceItem } from '../../connectors/connector.ts';
 import { GuardedHttp } from '../../connectors/http/guarded-http.ts';
 import { CONNECTORS } from '../../connectors/index.ts';
+import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';
-import { invalidValue, notFound } from '../../errors.ts';
+import { invalidValue } from '../../errors.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
-import { isId, newId } from '../../lib/ids.ts';
+import { newId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
 import { toAccessError } from './access-error.ts';
@@ -24,9 +25,10 @@ const TEST_TIMEOUT_MS = 15_000;
 const MAX_ITEMS = 5;
 
 /**
- * Tests a data source without storing it: checks the credentials and lists the first items, within 15 seconds and with the address
- * rules of syncs. With `data_source_id`, missing fields and redacted secrets are taken from that data source. Throws the errors
- * of `createDataSource`, 404 naming `data_source_id`, and 400 when the service rejects the credentials or cannot be reached.
+ * Tests a data source without storing it: checks the credentials and lists the first items, within 15 seconds and with
+ * the address rules of syncs. With `data_source_id`, missing fields and redacted secrets are taken from that data
+ * source. Throws the errors of `createDataSource`, 404 naming `data_source_id`, and 400 when the service rejects the
+ * credentials or cannot be reached.
  */
 export async function probeDataSource(
   deps: ProbeDeps,
@@ -72,8 +74,8 @@ async function resolveConfig(
 ): Promise<Metadata> {
   const { type, config, data_source_id: id } = body;
   if (id === undefined) return parseConfig(type, config);
-  const row = isId('dataSource', id) ? await selectDataSource(deps.db.sql, organizationId, { baseId, id }) : null;
-  if (row === null) throw notFound('data_source', id, 'data_source_id');
+  const select = () => selectDataSource(deps.db.sql, organizationId, { baseId, id });
+  const row = await findRow('dataSource', id, 'data_source_id', select);
   if (row.type !== type) throw invalidValue('type', `must be '${row.type}', the type of the data source`);
   return parseConfig(type, mergeConfig(deps, row, config));
 }

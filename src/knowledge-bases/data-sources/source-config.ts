@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type TSchema, Type } from 'typebox';
+import { requirePlainUrl } from '../../connectors/config-fields.ts';
 import type { Connector, ConnectorDeps } from '../../connectors/connector.ts';
 import { CONNECTORS } from '../../connectors/index.ts';
 import type { DataSourceType } from '../../connectors/source-types.ts';
@@ -30,8 +31,8 @@ export interface StoredConfig {
 }
 
 /**
- * Validates a config by the type of its data source. Returns it with defaults. Throws 400 naming `config.<path>`, also for
- * unknown fields: they may be misspelled, or secrets that would be stored unencrypted.
+ * Validates a config by the type of its data source. Returns it with defaults. Throws 400 naming `config.<path>`, also
+ * for unknown fields: they may be misspelled, or secrets that would be stored unencrypted.
  */
 export function parseConfig(type: DataSourceType, requested: Metadata): Metadata {
   const connector = CONNECTORS[type];
@@ -39,6 +40,10 @@ export function parseConfig(type: DataSourceType, requested: Metadata): Metadata
   rejectRedacted(connector.secretFields, copy);
   rejectUnknown(type, connector.config, copy, 'config');
   const config = parse(connector.config, copy, 'config');
+  for (const name of connector.secretDestinations ?? []) {
+    const url = (config as Metadata)[name];
+    if (typeof url === 'string') requirePlainUrl(url, `config.${name}`);
+  }
   const checked = (connector.check?.(config) ?? config) as Metadata;
   rejectNul(checked, 'config');
   if (typeof checked['schedule'] === 'string') requireSchedule(checked['schedule'], 'config.schedule');

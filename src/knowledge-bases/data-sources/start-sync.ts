@@ -11,8 +11,8 @@ import { type DataSourceRow, markProcessing } from './store.ts';
 
 /**
  * Queues a sync of a data source within the transaction that locks it, or reuses a queued job. A running job finishes
- * first. Protects the source's files from deletion until the job ends. Wake the queue after the commit. Throws 403 when the
- * key is limited to models without the embedding model of the knowledge base.
+ * first. Protects the source's files from deletion until the job ends. Wake the queue after the commit. Throws 403 when
+ * the key is limited to models without the embedding model of the knowledge base.
  */
 export async function startSync(
   sql: Sql,

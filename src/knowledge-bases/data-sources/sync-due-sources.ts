@@ -10,8 +10,8 @@ import { lockDataSource, selectScheduledSources } from './store.ts';
 type SyncDeps = Pick<Deps, 'db' | 'jobs' | 'logger' | 'now'>;
 
 /**
- * Queues a sync of every data source whose `config.schedule` is due, counted from its last sync. Syncs that were due while no
- * process ran are made up for once. May run in several processes at once; queues nothing twice.
+ * Queues a sync of every data source whose `config.schedule` is due, counted from its last sync. Syncs that were due
+ * while no process ran are made up for once. May run in several processes at once; queues nothing twice.
  */
 export async function syncDueSources(deps: SyncDeps): Promise<void> {
   for (const scheduled of await selectScheduledSources(deps.db.sql)) {

@@ -20,8 +20,8 @@ import { viewDataSource } from './view-data-source.ts';
 type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>;
 
 /**
- * Changes name or config; a changed config starts a sync. Throws 404 as `findDataSource` does and for unknown files, 400
- * and 403 as `createDataSource` does.
+ * Changes name or config; a changed config starts a sync. Throws 404 as `findDataSource` does and for unknown files,
+ * 400 and 403 as `createDataSource` does.
  */
 export async function updateDataSource(
   deps: UpdateDeps,

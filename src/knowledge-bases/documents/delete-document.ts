@@ -1,7 +1,6 @@
+import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';
-import { notFound } from '../../errors.ts';
-import { isId } from '../../lib/ids.ts';
-import { lockKnowledgeBase } from '../store.ts';
+import { findAndLockKnowledgeBase } from '../find-knowledge-base.ts';
 import type { DocumentPath } from './find-document.ts';
 import type { DeletedDocument } from './schema.ts';
 import { deleteDocumentRow, insertTombstone, lockDocument } from './store.ts';
@@ -17,12 +16,9 @@ export async function deleteDocument(
   { kb_id, document_id }: DocumentPath,
 ): Promise<DeletedDocument> {
   await deps.db.sql.transaction(async (sql) => {
-    const base = isId('knowledgeBase', kb_id) ? await lockKnowledgeBase(sql, organizationId, kb_id) : null;
-    if (base === null) throw notFound('knowledge_base', kb_id, 'kb_id');
-    const row = isId('document', document_id)
-      ? await lockDocument(sql, organizationId, { baseId: base.id, id: document_id })
-      : null;
-    if (row === null) throw notFound('document', document_id, 'document_id');
+    const base = await findAndLockKnowledgeBase(sql, organizationId, kb_id);
+    const ids = { baseId: base.id, id: document_id };
+    const row = await findRow('document', document_id, 'document_id', () => lockDocument(sql, organizationId, ids));
     await insertTombstone(sql, row, new Date(deps.now()));
     await deleteDocumentRow(sql, row);
   });

@@ -1,6 +1,5 @@
+import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';
-import { notFound } from '../../errors.ts';
-import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { type DocumentRow, selectDocument } from './store.ts';
 
@@ -17,9 +16,6 @@ export async function findDocument(
   { kb_id, document_id }: DocumentPath,
 ): Promise<DocumentRow> {
   const base = await findKnowledgeBase(deps, organizationId, kb_id);
-  const row = isId('document', document_id)
-    ? await selectDocument(deps.db.sql, organizationId, { baseId: base.id, id: document_id })
-    : null;
-  if (row === null) throw notFound('document', document_id, 'document_id');
-  return row;
+  const ids = { baseId: base.id, id: document_id };
+  return findRow('document', document_id, 'document_id', () => selectDocument(deps.db.sql, organizationId, ids));
 }

@@ -125,8 +125,8 @@ export async function insertTombstonesOfSource(sql: Sql, dataSourceId: string, a
 }
 
 /**
- * Inserts tombstones that take effect at `due` for new documents, before they are written to the index. Remove them with
- * the commit of the documents' rows. Does nothing when the knowledge base no longer exists.
+ * Inserts tombstones that take effect at `due` for new documents, before they are written to the index. Remove them
+ * with the commit of the documents' rows. Does nothing when the knowledge base no longer exists.
  */
 export async function insertFutureTombstones(
   sql: Sql,

@@ -89,9 +89,9 @@ export const filterKeys = pgTable(
 );
 
 /**
- * Tombstones: deleted documents that the search index may still hold. A tombstone is removed with the index entries. One
- * with a future `createdAt` guards a document that is being written: it is removed with the commit of the document's row,
- * and takes effect when the process ends before.
+ * Tombstones: deleted documents that the search index may still hold. A tombstone is removed with the index entries.
+ * One with a future `createdAt` guards a document that is being written: it is removed with the commit of the
+ * document's row, and takes effect when the process ends before.
  */
 export const droppedDocuments = pgTable(
   'dropped_documents',

@@ -10,8 +10,8 @@ const BASES_PER_SWEEP = 100;
 type TombstoneDeps = Pick<Deps, 'db' | 'chunks' | 'logger'>;
 
 /**
- * Removes the deleted documents of a knowledge base from the search index. A failure is logged and left to the next sweep:
- * searches never return them, because they have no row. May be called concurrently.
+ * Removes the deleted documents of a knowledge base from the search index. A failure is logged and left to the next
+ * sweep: searches never return them, because they have no row. May be called concurrently.
  */
 export async function applyTombstones(deps: TombstoneDeps, baseId: string): Promise<void> {
   try {

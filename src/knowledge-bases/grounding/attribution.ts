@@ -26,10 +26,10 @@ const DECLINES =
 const THOUSANDS = /(?<=\d)[,.'’\u00a0\u202f](?=\d{3}(?!\d))/g;
 
 /**
- * Attributes the sentences of an answer to chunks: to the one with the highest IDF-weighted share of the sentence's terms
- * that contains all of its numbers. Compares texts instead of relying on markers printed by the model. Adjacent sentences
- * of one chunk are merged. A sentence that declines has no source,
- * and neither have block quotes below it, which show the closest passage.
+ * Attributes the sentences of an answer to chunks: to the one with the highest IDF-weighted share of the sentence's
+ * terms that contains all of its numbers. Compares texts instead of relying on markers printed by the model. Adjacent
+ * sentences of one chunk are merged. A sentence that declines has no source, and neither have block quotes below it,
+ * which show the closest passage.
  */
 export function attribute<Chunk extends { text: string }>(
   answer: string,

@@ -26,8 +26,8 @@ const MIN_SCORE = 1e-6;
 export type FitToBudget = (budget: number) => Promise<ContextChunk[]>;
 
 /**
- * Fits chunks, best first, into the budget of a prompt: all chunks; or the best whole chunks; or, when the budget is small,
- * the sentences that the reranker scores highest. Without a ready reranker: whole chunks in search order.
+ * Fits chunks, best first, into the budget of a prompt: all chunks; or the best whole chunks; or, when the budget is
+ * small, the sentences that the reranker scores highest. Without a ready reranker: whole chunks in search order.
  */
 export function fitTokenBudget(
   deps: RetrievalDeps,

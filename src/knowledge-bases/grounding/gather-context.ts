@@ -12,8 +12,8 @@ export const CONTEXT_SEARCH = { top_k: 10, search_type: 'hybrid', min_score: 0.0
 export const SELECTIVE_SEARCH = { ...CONTEXT_SEARCH, min_score: 0 } as const;
 
 /**
- * Searches the knowledge bases concurrently. Returns the best chunks of each, best first, without duplicate texts and invisible
- * characters.
+ * Searches the knowledge bases concurrently. Returns the best chunks of each, best first, without duplicate texts and
+ * invisible characters.
  */
 export async function gatherContext(
   deps: RetrievalDeps,

@@ -36,8 +36,9 @@ export interface GroundedPrompt {
 }
 
 /**
- * Finds the knowledge bases that a request names in the field `param`. Throws 404 `knowledge_base_not_found` for the first unknown id, and 403
- * without the scope or when the key is limited to models without the embedding model of one of them.
+ * Finds the knowledge bases that a request names in the field `param`. Throws 404 `knowledge_base_not_found` for the
+ * first unknown id, and 403 without the scope or when the key is limited to models without the embedding model of one
+ * of them.
  */
 export async function findKnowledgeBases(
   deps: Pick<RetrievalDeps, 'db'>,
@@ -60,9 +61,9 @@ export async function findKnowledgeBases(
 }
 
 /**
- * Retrieves documents for the last question and yields prompts to try in turn, the one with the most documents first. The
- * caller takes the next when the engine answers `context_length_exceeded`; the last prompt has no documents, unless the
- * engine selects from them itself. Starts no generation.
+ * Retrieves documents for the last question and yields prompts to try in turn, the one with the most documents first.
+ * The caller takes the next when the engine answers `context_length_exceeded`; the last prompt has no documents, unless
+ * the engine selects from them itself. Starts no generation.
  */
 export async function* groundPrompt(
   deps: RetrievalDeps,

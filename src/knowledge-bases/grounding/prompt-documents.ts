@@ -11,8 +11,8 @@ export function toDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
 }
 
 /**
- * Chunks as documents for an engine that selects from them, with the time of their last change. Chunks that overlap or follow
- * each other in one document are joined, so that a section that was cut between them is whole. Best first.
+ * Chunks as documents for an engine that selects from them, with the time of their last change. Chunks that overlap or
+ * follow each other in one document are joined, so that a section that was cut between them is whole. Best first.
  */
 export function toJoinedDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
   const runs: Run[] = [];

@@ -32,8 +32,8 @@ export interface RenderedChunks {
 
 /**
  * Renders chunks into the messages: documents before the text of the last user message, instructions in the system
- * message. Each document is fenced by tags that contain a hash of all documents and occur in none of them, so a document
- * cannot close its own fence.
+ * message. Each document is fenced by tags that contain a hash of all documents and occur in none of them, so a
+ * document cannot close its own fence.
  */
 export function renderContext(messages: readonly ChatMessage[], shown: RenderedChunks): ChatMessage[] {
   const last = messages.findLastIndex(({ role }) => role === 'user');

@@ -9,11 +9,11 @@ const MAX_EARLIER_CHARACTERS = 1000;
 const MAX_ANSWER_CHARACTERS = 60;
 
 /**
- * The search query for the last user message: the message itself; for a follow-up, with the previous user message and its
- * answer when that is short. Null when there is no user message.
+ * The search query for the last user message: the message itself; for a follow-up, with the previous user message and
+ * its answer when that is short. Null when there is no user message.
  *
- * Rules instead of a model: a model call adds latency and cost to every answer, and on follow-ups in twelve languages the
- * rules find the topic nearly always (docs/develop/decisions/0013-grounding.md).
+ * Rules instead of a model: a model call adds latency and cost to every answer, and on follow-ups in twelve languages
+ * the rules find the topic nearly always (docs/develop/decisions/0013-grounding.md).
  */
 export function retrievalQuery(messages: readonly ChatMessage[]): string | null {
   const turns = messages.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content?.trim());

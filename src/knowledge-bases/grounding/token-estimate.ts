@@ -2,8 +2,9 @@ import type { ChatPrompt } from '../../engines/engine.ts';
 import { countImages, IMAGE_TOKENS } from '../../engines/prompt-images.ts';
 
 /**
- * Conservative bytes per token for ASCII and other characters. Median texts have 3.8 to 4.9 in English and 1.4 to 9 in other
- * languages over seventeen vocabularies; only old vocabularies are below 2 (docs/develop/decisions/0013-grounding.md).
+ * Conservative bytes per token for ASCII and other characters. Median texts have 3.8 to 4.9 in English and 1.4 to 9 in
+ * other languages over seventeen vocabularies; only old vocabularies are below 2
+ * (docs/develop/decisions/0013-grounding.md).
  */
 const BYTES_PER_TOKEN = { ascii: 3, other: 2 } as const;
 /** Tokens that a chat template adds to a message. */

@@ -1,8 +1,7 @@
+import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';
-import { notFound } from '../../errors.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { deleteFileUses } from '../../files/store.ts';
-import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import type { IngestionJob } from '../jobs/schema.ts';
@@ -11,9 +10,9 @@ import { viewJob } from '../jobs/view-job.ts';
 import { endJob, lockSource, selectJobContext } from './store.ts';
 
 /**
- * Ends an unfinished job as `failed` with the error `cancelled`; its documents stay as they are. A run of the job, in any process,
- * writes nothing more and ends at its next write. Returns a finished job unchanged. Throws 404 `knowledge_base_not_found` and
- * `ingestion_job_not_found`.
+ * Ends an unfinished job as `failed` with the error `cancelled`; its documents stay as they are. A run of the job, in
+ * any process, writes nothing more and ends at its next write. Returns a finished job unchanged. Throws 404
+ * `knowledge_base_not_found` and `ingestion_job_not_found`.
  */
 export async function cancelJob(
   deps: Pick<Deps, 'db' | 'now'>,
@@ -21,17 +20,16 @@ export async function cancelJob(
   { kb_id, job_id }: { kb_id: string; job_id: string },
 ): Promise<IngestionJob> {
   const base = await findKnowledgeBase(deps, organizationId, kb_id);
-  const path = { baseId: base.id, id: job_id };
-  const find = async () => (isId('ingestionJob', job_id) ? selectJob(deps.db.sql, organizationId, path) : null);
-  const row = await find();
-  if (row === null) throw notFound('ingestion_job', job_id, 'job_id');
+  const ids = { baseId: base.id, id: job_id };
+  const select = () => selectJob(deps.db.sql, organizationId, ids);
+  const job = await findRow('ingestionJob', job_id, 'job_id', select);
   await deps.db.sql.transaction(async (sql) => {
-    await lockSource(sql, base.id, row.dataSourceId);
+    await lockSource(sql, base.id, job.dataSourceId);
     const context = await selectJobContext(sql, job_id);
     if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return;
     const error = toJobError(new IngestionError('cancelled', 'The job was cancelled.'));
     await endJob(sql, context, { error, at: new Date(deps.now()) });
     await deleteFileUses(sql, job_id);
   });
-  return viewJob((await find()) ?? row);
+  return viewJob((await select()) ?? job);
 }

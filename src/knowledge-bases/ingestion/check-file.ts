@@ -7,8 +7,8 @@ import { selectFile, updateChecked, updateFailed } from '../../files/store.ts';
 const TRANSIENT: ReadonlySet<string> = new Set(['server_error', 'timeout']);
 
 /**
- * Checks the content of an uploaded file: it becomes valid or `error`. The handler of `CHECK_FILE`. A file that was deleted or used before is
- * left as it is. Throws errors of the blob store.
+ * Checks the content of an uploaded file: it becomes valid or `error`. The handler of `CHECK_FILE`. A file that was
+ * deleted or used before is left as it is. Throws errors of the blob store.
  */
 export async function checkFile(
   deps: Pick<Deps, 'db' | 'blobs'> & { extractor: Extractor },

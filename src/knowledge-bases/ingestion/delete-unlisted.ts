@@ -31,8 +31,8 @@ function negativeCounts(deleted: readonly DocumentRow[]): { documents: number; c
 }
 
 /**
- * Leaves the deletion of more than half of a source's earlier documents to the next sync, once: an empty or partial listing of a
- * remote service looks like a deletion, and so does a changed prefix. Returns whether it did.
+ * Leaves the deletion of more than half of a source's earlier documents to the next sync, once: an empty or partial
+ * listing of a remote service looks like a deletion, and so does a changed prefix. Returns whether it did.
  */
 async function holdDeletions(context: RunContext): Promise<boolean> {
   const { deps, job, source } = context;

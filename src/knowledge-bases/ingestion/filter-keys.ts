@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts';
 import { deleteUnusedFilterKeys, insertFilterKeys, lockBase, MAX_FILTER_KEYS, selectFilterKeys } from './store.ts';
 
 /**
- * The metadata keys that a knowledge base can filter by: the first `MAX_FILTER_KEYS` that its documents bring. Create one
- * per job.
+ * The metadata keys that a knowledge base can filter by: the first `MAX_FILTER_KEYS` that its documents bring. Create
+ * one per job.
  */
 export class FilterKeys {
   readonly #db: Deps['db'];

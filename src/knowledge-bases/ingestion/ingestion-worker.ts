@@ -8,6 +8,7 @@ import type { JobHandler } from '../../queue/job-queue.ts';
 import { openSource } from '../data-sources/source-config.ts';
 import { checkFile } from './check-file.ts';
 import { ingestSource } from './ingest-source.ts';
+import type { IngestDeps } from './run-context.ts';
 
 /** Dependencies of background ingestion. */
 export type IngestionWorkerDeps = Pick<
@@ -51,10 +52,10 @@ export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   // Permits for items of all jobs; one is always available to other organizations.
   const total = Math.max(2, readers);
   const itemSemaphore = new FairSemaphore({ total, perGroup: total - 1 });
-  const openConnector = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
+  const openStored: IngestDeps['openSource'] = (source) => openSource(deps, source);
   return {
     run: ({ jobId }, signal) =>
-      ingestSource({ ...deps, extractor, renderer, itemSemaphore, connectorOf: openConnector }, jobId, signal),
+      ingestSource({ ...deps, extractor, renderer, itemSemaphore, openSource: openStored }, jobId, signal),
     checkFile: (data, signal) => checkFile({ ...deps, extractor }, data, signal),
     stop: async () => {
       await Promise.all([extractor.close(), renderer?.close()]);

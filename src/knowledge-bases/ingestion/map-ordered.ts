@@ -9,8 +9,8 @@ export interface PrefetchLimits<T> {
 }
 
 /**
- * Maps a source with limited concurrency and prefetch; yields results in source order. Errors of the source or of `work`
- * are thrown in order, after all items in progress have settled.
+ * Maps a source with limited concurrency and prefetch; yields results in source order. Errors of the source or of
+ * `work` are thrown in order, after all items in progress have settled.
  */
 export async function* mapOrdered<T, R>(
   source: AsyncIterable<T>,

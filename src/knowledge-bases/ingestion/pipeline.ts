@@ -46,13 +46,13 @@ const PREFETCH = {
 };
 
 /**
- * Brings the documents of a data source up to date: lists its items, compares them with the stored documents, ingests new and changed
- * ones (`ingestItems`), and deletes the documents of items that were not listed. Throws `SourceDeletedError`, `RunSupersededError`, the
- * signal's reason, and errors that are not the fault of an item.
+ * Brings the documents of a data source up to date: lists its items, compares them with the stored documents, ingests
+ * new and changed ones (`ingestItems`), and deletes the documents of items that were not listed. Throws
+ * `SourceDeletedError`, `RunSupersededError`, the signal's reason, and errors that are not the fault of an item.
  */
 export async function syncItems(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal) {
   const { job, source, base, call } = context;
-  const { connector, config } = deps.connectorOf(source);
+  const { connector, config } = deps.openSource(source);
   const http = new GuardedHttp(deps.config.allowPrivateHosts);
   const stores = createConnectorStores(deps.db.sql, { sourceId: source.id, jobId: job.id });
   const connectorDeps = { ...deps, ...stores, organizationId: job.organizationId, sourceId: source.id, http };

@@ -76,8 +76,8 @@ export interface EmbedContext {
 }
 
 /**
- * Prepares one document of an item. Returns null when an earlier run of this job has written it. A document with the same
- * extraction hash keeps its chunks.
+ * Prepares one document of an item. Returns null when an earlier run of this job has written it. A document with the
+ * same extraction hash keeps its chunks.
  */
 export async function prepareDocument(
   context: ItemContext,

@@ -20,14 +20,14 @@ type QueueDeps = Pick<Deps, 'db' | 'jobs' | 'models' | 'logger' | 'now'>;
 /** Knowledge bases queued per call; the next call continues. */
 const MAX_BASES = 100;
 /**
- * Minimum time between two re-embeddings of a knowledge base: processes that bind different models to one id, as during a
- * rolling update, must not re-embed alternately.
+ * Minimum time between two re-embeddings of a knowledge base: processes that bind different models to one id, as during
+ * a rolling update, must not re-embed alternately.
  */
 const MIN_INTERVAL_MS = 10 * 60_000;
 
 /**
- * Queues re-embedding jobs, one per data source, for knowledge bases whose chunks were embedded by another model than the
- * one that their model id is bound to now. May be called at any time; queues nothing twice.
+ * Queues re-embedding jobs, one per data source, for knowledge bases whose chunks were embedded by another model than
+ * the one that their model id is bound to now. May be called at any time; queues nothing twice.
  */
 export async function queueReEmbedding(deps: QueueDeps): Promise<void> {
   const since = new Date(deps.now() - MIN_INTERVAL_MS);

@@ -22,9 +22,9 @@ type ReEmbedDeps = Pick<
 >;
 
 /**
- * Embeds the stored chunks of a data source again that another model has embedded. The index never compares vectors of two
- * models: until all chunks are done, the knowledge base has no fingerprint. Continues where an earlier run ended. Returns
- * the number of embedded documents.
+ * Embeds the stored chunks of a data source again that another model has embedded. The index never compares vectors of
+ * two models: until all chunks are done, the knowledge base has no fingerprint. Continues where an earlier run ended.
+ * Returns the number of embedded documents.
  */
 export async function reEmbedChunks(
   deps: ReEmbedDeps,

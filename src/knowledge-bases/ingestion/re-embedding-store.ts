@@ -16,8 +16,8 @@ export async function selectEmbeddingModels(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Selects up to `limit` knowledge bases of a model with chunks of another fingerprint, unless a job is queued for them or
- * has re-embedded them since `since`.
+ * Selects up to `limit` knowledge bases of a model with chunks of another fingerprint, unless a job is queued for them
+ * or has re-embedded them since `since`.
  */
 export function selectStaleBases(
   sql: Sql,
@@ -115,8 +115,8 @@ export function selectChunksOfDocuments(sql: Sql, documentIds: readonly string[]
 }
 
 /**
- * Call it before chunks of the fingerprint are written to the index. Sets the fingerprint of an empty knowledge base, and
- * clears that of one with chunks of another fingerprint.
+ * Call it before chunks of the fingerprint are written to the index. Sets the fingerprint of an empty knowledge base,
+ * and clears that of one with chunks of another fingerprint.
  */
 export async function prepareFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
   await sql

@@ -9,8 +9,9 @@ import type { IngestionJob } from '../jobs/schema.ts';
 import { viewJob } from '../jobs/view-job.ts';
 
 /**
- * Queues a sync that reads the item of a document again, chunks and embeds it, although it has not changed. The document stays searchable
- * until then. Returns the job. Throws 404 `knowledge_base_not_found` and `document_not_found`, 403 as `startSync` does.
+ * Queues a sync that reads the item of a document again, chunks and embeds it, although it has not changed. The
+ * document stays searchable until then. Returns the job. Throws 404 `knowledge_base_not_found` and
+ * `document_not_found`, 403 as `startSync` does.
  */
 export async function reprocessDocument(
   deps: Pick<Deps, 'db' | 'jobs' | 'now'>,

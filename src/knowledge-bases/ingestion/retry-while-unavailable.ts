@@ -26,8 +26,8 @@ export class EmbedderUnavailable extends IngestionError {
 
 /**
  * Retries a call while the engine is unavailable, because a failed document is only retried by the next sync. Throws
- * `server_error` when the engine serves other calls but not this one, `EmbedderUnavailable` after an outage, other errors
- * immediately, and the signal's reason.
+ * `server_error` when the engine serves other calls but not this one, `EmbedderUnavailable` after an outage, other
+ * errors immediately, and the signal's reason.
  */
 export async function retryWhileUnavailable<T>(
   call: () => Promise<T>,

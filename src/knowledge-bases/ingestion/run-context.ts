@@ -21,7 +21,7 @@ export type IngestDeps = Pick<
   /** Limits concurrent items of all jobs, shared fairly among organizations. */
   itemSemaphore: FairSemaphore;
   /** Returns the connector of a data source and its config with decrypted secrets. */
-  connectorOf(source: JobContext['source']): { connector: Connector; config: unknown };
+  openSource(source: JobContext['source']): { connector: Connector; config: unknown };
 };
 
 /** Context of a run that ingests items. */
@@ -75,8 +75,8 @@ export async function requireLatestRun(sql: Sql, job: JobContext['job']): Promis
 }
 
 /**
- * `lockSource` for the writes of a run. Throws a `RunSupersededError` unless it is the latest run, which stays so until the transaction
- * ends: `beginRun` and `endJob` are called under the same lock.
+ * `lockSource` for the writes of a run. Throws a `RunSupersededError` unless it is the latest run, which stays so until
+ * the transaction ends: `beginRun` and `endJob` are called under the same lock.
  */
 export async function lockRun(sql: Sql, { job, source, base }: JobContext): Promise<boolean> {
   if (!(await lockSource(sql, base.id, source.id))) return false;

@@ -40,18 +40,18 @@ const ROWS_PER_STATEMENT = 500;
 
 /** Selects a job with its data source and knowledge base; null when one of them was deleted. */
 export async function selectJobContext(sql: Sql, jobId: string): Promise<JobContext | null> {
-  const [found] = await sql
+  const [context] = await sql
     .select({ job: ingestionJobs, source: dataSources, base: knowledgeBases })
     .from(ingestionJobs)
     .innerJoin(dataSources, eq(dataSources.id, ingestionJobs.dataSourceId))
     .innerJoin(knowledgeBases, eq(knowledgeBases.id, ingestionJobs.knowledgeBaseId))
     .where(eq(ingestionJobs.id, jobId));
-  return found ?? null;
+  return context ?? null;
 }
 
 /**
- * Starts a run of a job: updates the status of the job, its data source and its knowledge base. Returns the number of the run, which
- * supersedes all earlier ones.
+ * Starts a run of a job: updates the status of the job, its data source and its knowledge base. Returns the number of
+ * the run, which supersedes all earlier ones.
  */
 export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: Date): Promise<number> {
   const run = job.run + 1;
@@ -209,8 +209,8 @@ function isUnseen(sourceId: string, jobId: string) {
 }
 
 /**
- * Locks a data source and its knowledge base until the transaction ends. Returns false when the data source was deleted:
- * then nothing of it may be written. The knowledge base is always locked first, to avoid deadlocks.
+ * Locks a data source and its knowledge base until the transaction ends. Returns false when the data source was
+ * deleted: then nothing of it may be written. The knowledge base is always locked first, to avoid deadlocks.
  */
 export async function lockSource(sql: Sql, baseId: string, sourceId: string): Promise<boolean> {
   await lockBase(sql, baseId);

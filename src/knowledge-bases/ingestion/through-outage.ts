@@ -20,8 +20,8 @@ export interface OutageContext {
 }
 
 /**
- * Repeats a call while a store, or the engine of the admitted model, does not respond. A failed document would be read again by the next
- * sync only.
+ * Repeats a call while a store, or the engine of the admitted model, does not respond. A failed document would be read
+ * again by the next sync only.
  */
 export function throughOutage<T>(context: OutageContext, call: () => Promise<T>): Promise<T> {
   const isEngineUnavailable = (error: unknown) => error instanceof ApiError && error.code === 'engine_unavailable';
@@ -29,8 +29,8 @@ export function throughOutage<T>(context: OutageContext, call: () => Promise<T>)
 }
 
 /**
- * Repeats a write while the search index does not respond. Not during an outage of the database: the outcome of a transaction whose
- * commit got no response is unknown, and only the next run of the job finds it out.
+ * Repeats a write while the search index does not respond. Not during an outage of the database: the outcome of a
+ * transaction whose commit got no response is unknown, and only the next run of the job finds it out.
  */
 export function throughIndexOutage<T>(context: OutageContext, call: () => Promise<T>): Promise<T> {
   return repeat(context, call, (error) => error instanceof StoreUnavailableError);

@@ -69,10 +69,10 @@ export function takeWrite<T extends { chunkCount: number }>(documents: readonly 
 }
 
 /**
- * Writes documents of a job and finishes items: first the index, then rows and counts in one transaction. After a crash in
- * between, the index contains chunks without rows, which searches never return; the next run replaces those of known
- * documents, tombstones remove those of new ones. Throws `SourceDeletedError` when the source was deleted meanwhile, and
- * `RunSupersededError` when another run of the job has begun; then nothing is kept.
+ * Writes documents of a job and finishes items: first the index, then rows and counts in one transaction. After a crash
+ * in between, the index contains chunks without rows, which searches never return; the next run replaces those of known
+ * documents, tombstones remove those of new ones. Throws `SourceDeletedError` when the source was deleted meanwhile,
+ * and `RunSupersededError` when another run of the job has begun; then nothing is kept.
  */
 export async function writeDocuments(
   deps: Pick<Deps, 'db' | 'chunks' | 'now'>,
@@ -134,8 +134,8 @@ async function removeDeleted(
 }
 
 /**
- * Undoes the index write of a superseded run. The other run may have written known documents before: the index lacks their chunks now, so
- * they are embedded again.
+ * Undoes the index write of a superseded run. The other run may have written known documents before: the index lacks
+ * their chunks now, so they are embedded again.
  */
 async function undoIndexWrite(
   { db, chunks }: Pick<Deps, 'db' | 'chunks'>,

@@ -62,8 +62,8 @@ async function writeTogether(items: readonly ProcessedItem[]): Promise<void> {
 const JOB_ERRORS = [SourceDeletedError, RunSupersededError, EmbedderUnavailable];
 
 /**
- * Stores the error of an item with its document. After a retryable error, the previous version stays until the next sync.
- * Rethrows `JOB_ERRORS`, outages of stores, and every error after an abort.
+ * Stores the error of an item with its document. After a retryable error, the previous version stays until the next
+ * sync. Rethrows `JOB_ERRORS`, outages of stores, and every error after an abort.
  */
 export async function failItem(context: ItemContext, item: ChangedItem, thrown: unknown): Promise<void> {
   const { deps, job, source, signal } = context;

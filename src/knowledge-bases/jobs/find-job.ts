@@ -1,5 +1,6 @@
+import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';
-import { invalidValue, notFound } from '../../errors.ts';
+import { invalidValue } from '../../errors.ts';
 import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { type DetailedJob, type JobQuery, MAX_DETAILS } from './schema.ts';
@@ -17,10 +18,8 @@ export async function findJob(
     throw invalidValue('details_after', "must be the 'document_id' of a detail");
   }
   const base = await findKnowledgeBase(deps, organizationId, kb_id);
-  const row = isId('ingestionJob', job_id)
-    ? await selectJob(deps.db.sql, organizationId, { baseId: base.id, id: job_id })
-    : null;
-  if (row === null) throw notFound('ingestion_job', job_id, 'job_id');
+  const ids = { baseId: base.id, id: job_id };
+  const row = await findRow('ingestionJob', job_id, 'job_id', () => selectJob(deps.db.sql, organizationId, ids));
   const details = await selectJobDocuments(deps.db.sql, row.id, query, MAX_DETAILS + 1);
   return {
     ...viewJob(row),

@@ -32,8 +32,8 @@ interface Watch {
 }
 
 /**
- * Watches the ingestion jobs of knowledge bases for event streams. The streams of a process share the reads of a knowledge base, at
- * most one per change of its jobs; without streams it reads nothing. Jobs may run in any process.
+ * Watches the ingestion jobs of knowledge bases for event streams. The streams of a process share the reads of a
+ * knowledge base, at most one per change of its jobs; without streams it reads nothing. Jobs may run in any process.
  */
 export class JobFeed {
   readonly #db: Database;
@@ -59,8 +59,9 @@ export class JobFeed {
   }
 
   /**
-   * Subscribes. The events are a snapshot of the unfinished and newest jobs, then every change. They end when `signal` aborts, the
-   * knowledge base is deleted, the feed is closed, or after five minutes. Throws 429 for too many streams of one caller.
+   * Subscribes. The events are a snapshot of the unfinished and newest jobs, then every change. They end when `signal`
+   * aborts, the knowledge base is deleted, the feed is closed, or after five minutes. Throws 429 for too many streams
+   * of one caller.
    */
   watch(watch: Watch, signal: AbortSignal): AsyncGenerator<JobEvent, void, undefined> {
     const own = [...this.#watches].filter(({ callerId }) => callerId === watch.callerId);

@@ -70,8 +70,8 @@ const REEMBEDDING_RETRY_SECONDS = 30;
 
 /**
  * Searches a knowledge base; returns the best chunks, best first. The only search function, for the route, chats and
- * responses. Throws 400 for a blank query and invalid filters, 404 when the knowledge base is deleted meanwhile, 503 for
- * `vector` during re-embedding, 403 when the query must be embedded and the key is limited to other models.
+ * responses. Throws 400 for a blank query and invalid filters, 404 when the knowledge base is deleted meanwhile, 503
+ * for `vector` during re-embedding, 403 when the query must be embedded and the key is limited to other models.
  */
 export async function retrieve(
   deps: RetrievalDeps,
@@ -183,8 +183,8 @@ async function searchChunks(
 }
 
 /**
- * Loads the rows of the best hits. Hits of deleted documents, which the index may still contain, are replaced by the next
- * ones. `areMissing`: more hits could give more chunks.
+ * Loads the rows of the best hits. Hits of deleted documents, which the index may still contain, are replaced by the
+ * next ones. `areMissing`: more hits could give more chunks.
  */
 async function loadLiveChunks(
   deps: RetrievalDeps,

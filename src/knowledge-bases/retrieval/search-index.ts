@@ -23,8 +23,9 @@ export function requireIndex({ indexState }: Pick<KnowledgeBaseRow, 'indexState'
 }
 
 /**
- * Searches the index of a knowledge base. Throws 503 while it is incomplete, and when it cannot be read; it is then checked,
- * and rebuilt if files are missing or damaged. Throws the reason of the signal when that aborts before the search begins.
+ * Searches the index of a knowledge base. Throws 503 while it is incomplete, and when it cannot be read; it is then
+ * checked, and rebuilt if files are missing or damaged. Throws the reason of the signal when that aborts before the
+ * search begins.
  */
 export async function searchIndex(deps: SearchDeps, base: KnowledgeBaseRow, search: ChunkSearch): Promise<ChunkHit[]> {
   requireIndex(base);

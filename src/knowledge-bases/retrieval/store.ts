@@ -24,9 +24,9 @@ export interface RetrievedChunkRow {
 }
 
 /**
- * A prepared statement: through Drizzle it takes five times as long. `offset 0` keeps the planner from replacing the lookup
- * by id with a scan of the knowledge base. Returns one JSON value, which takes half the time to read as rows and columns.
- * The names are those of `RetrievedChunkRow`.
+ * A prepared statement: through Drizzle it takes five times as long. `offset 0` keeps the planner from replacing the
+ * lookup by id with a scan of the knowledge base. Returns one JSON value, which takes half the time to read as rows and
+ * columns. The names are those of `RetrievedChunkRow`.
  */
 const selectChunksJson = prepared(
   'select_chunks',
