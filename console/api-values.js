@@ -66,7 +66,7 @@ function writeModule(description, paths) {
 
 /** A list, the names of a list of properties, limits as they are, or the bounds of a schema. */
 function readValue(description, path) {
-  const value = path.split(' ').reduce((at, name) => step(description, at, name), description);
+  const value = path.split(' ').reduce(step, description);
   if (value === undefined) throw new Error(`The API description has no ${path}: see console/api-values.js.`);
   if (Array.isArray(value) || path.endsWith(' x-limits')) return value;
   if (path.endsWith(' properties')) return Object.keys(value);
@@ -78,20 +78,12 @@ function readValue(description, path) {
   return Object.fromEntries(bounds);
 }
 
-function step(description, at, name) {
+/** The property, parameter or keyword of a schema by its name; in `anyOf`, that of the first schema that has it. */
+function step(at, name) {
   if (Array.isArray(at)) return at.find((each) => each.name === name);
-  if (at?.$ref !== undefined)
-    return step(
-      description,
-      at.$ref
-        .slice(2)
-        .split('/')
-        .reduce((o, key) => o[key], description),
-      name,
-    );
   const own = at?.properties?.[name] ?? at?.[name];
-  if (own !== undefined || at?.anyOf === undefined) return own;
-  return at.anyOf.map((each) => step(description, each, name)).find((each) => each !== undefined);
+  return own ?? at?.anyOf?.map((each) => step(each, name)).find((each) => each !== undefined);
 }
+
 const findKeyword = (schema, keyword) =>
   schema[keyword] ?? schema.anyOf?.find((each) => each[keyword] !== undefined)?.[keyword];

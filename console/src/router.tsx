@@ -83,84 +83,68 @@ const shellRoute = createRoute({
   component: Shell,
 });
 
-/** A page behind the sign-in, with the reader of its search parameters. */
-const page = <const Path extends string, Search extends object>(
+type Module = Record<string, RouteComponent>;
+
+/** A page behind the sign-in: its file, the component in it, and the reader of its search parameters. */
+const page = <const Path extends string, Name extends string, Search extends object>(
   path: Path,
-  component: RouteComponent,
+  load: () => Promise<Record<Name, RouteComponent>>,
+  name: Name,
   validateSearch: (search: Record<string, unknown>) => Search,
-) => createRoute({ getParentRoute: () => shellRoute, path, component, validateSearch });
+) => {
+  const component = lazyRouteComponent<Module, string>(() => loadPage(load), name);
+  return createRoute({ getParentRoute: () => shellRoute, path, component, validateSearch });
+};
 
 const noSearch = (): Record<never, never> => ({});
 const parseCreate = ({ create }: Record<string, unknown>): { create?: true | undefined } =>
   create === true ? { create } : {};
 
 const pages = [
-  page(
-    '/',
-    lazyPage(() => import('./start/start.tsx'), 'StartPage'),
-    noSearch,
-  ),
-  page(
-    '/overview',
-    lazyPage(() => import('./usage/overview.tsx'), 'OverviewPage'),
-    parsePeriodSearch,
-  ),
-  page(
-    '/playground',
-    lazyPage(() => import('./playground/playground.tsx'), 'PlaygroundPage'),
-    parsePlaygroundSearch,
-  ),
+  page('/', () => import('./start/start.tsx'), 'StartPage', noSearch),
+  page('/overview', () => import('./usage/overview.tsx'), 'OverviewPage', parsePeriodSearch),
+  page('/playground', () => import('./playground/playground.tsx'), 'PlaygroundPage', parsePlaygroundSearch),
   page(
     '/keys',
-    lazyPage(() => import('./keys/keys.tsx'), 'KeysPage'),
+    () => import('./keys/keys.tsx'),
+    'KeysPage',
     (search) => ({
       ...parseNameSearch(search),
       ...parseCreate(search),
     }),
   ),
-  page(
-    '/keys/$keyId',
-    lazyPage(() => import('./keys/key.tsx'), 'KeyPage'),
-    noSearch,
-  ),
-  page(
-    '/members',
-    lazyPage(() => import('./people/members.tsx'), 'MembersPage'),
-    noSearch,
-  ),
+  page('/keys/$keyId', () => import('./keys/key.tsx'), 'KeyPage', noSearch),
+  page('/members', () => import('./people/members.tsx'), 'MembersPage', noSearch),
   page(
     '/knowledge-bases',
-    lazyPage(() => import('./knowledge-bases/knowledge-bases.tsx'), 'KnowledgeBasesPage'),
+    () => import('./knowledge-bases/knowledge-bases.tsx'),
+    'KnowledgeBasesPage',
     parseNameSearch,
   ),
   page(
     '/knowledge-bases/$kbId',
-    lazyPage(() => import('./knowledge-bases/knowledge-base.tsx'), 'KnowledgeBasePage'),
+    () => import('./knowledge-bases/knowledge-base.tsx'),
+    'KnowledgeBasePage',
     parseKnowledgeBaseSearch,
   ),
   page(
     '/knowledge-bases/$kbId/documents/$documentId',
-    lazyPage(() => import('./knowledge-bases/document.tsx'), 'DocumentPage'),
+    () => import('./knowledge-bases/document.tsx'),
+    'DocumentPage',
     (search) => texts(search, ['chunk']),
   ),
-  page(
-    '/files',
-    lazyPage(() => import('./files/files.tsx'), 'FilesPage'),
-    parseFileSearch,
-  ),
-  page(
-    '/batches',
-    lazyPage(() => import('./batches/batches.tsx'), 'BatchesPage'),
-    parseCreate,
-  ),
+  page('/files', () => import('./files/files.tsx'), 'FilesPage', parseFileSearch),
+  page('/batches', () => import('./batches/batches.tsx'), 'BatchesPage', parseCreate),
   page(
     '/batches/$batchId',
-    lazyPage(() => import('./batches/batch.tsx'), 'BatchPage'),
+    () => import('./batches/batch.tsx'),
+    'BatchPage',
     ({ show }): { show?: 'results' | 'errors' } => (show === 'results' || show === 'errors' ? { show } : {}),
   ),
   page(
     '/guardrails',
-    lazyPage(() => import('./guardrails/guardrails.tsx'), 'GuardrailsPage'),
+    () => import('./guardrails/guardrails.tsx'),
+    'GuardrailsPage',
     (search): GuardrailSearch => ({
       ...(search['tab'] === 'blocks' && { tab: 'blocks' }),
       ...texts(search, ['policy']),
@@ -169,37 +153,24 @@ const pages = [
   ),
   page(
     '/models',
-    lazyPage(() => import('./models/models.tsx'), 'ModelsPage'),
+    () => import('./models/models.tsx'),
+    'ModelsPage',
     (search) => texts(search, ['q', 'tab']),
   ),
-  page(
-    '/usage',
-    lazyPage(() => import('./usage/usage.tsx'), 'UsagePage'),
-    parseUsageSearch,
-  ),
-  page(
-    '/cache',
-    lazyPage(() => import('./cache/cache.tsx'), 'CachePage'),
-    parsePeriodSearch,
-  ),
-  page(
-    '/organizations',
-    lazyPage(() => import('./instance/organizations.tsx'), 'OrganizationsPage'),
-    parseNameSearch,
-  ),
+  page('/usage', () => import('./usage/usage.tsx'), 'UsagePage', parseUsageSearch),
+  page('/cache', () => import('./cache/cache.tsx'), 'CachePage', parsePeriodSearch),
+  page('/organizations', () => import('./instance/organizations.tsx'), 'OrganizationsPage', parseNameSearch),
   page(
     '/audit',
-    lazyPage(() => import('./instance/audit.tsx'), 'AuditPage'),
+    () => import('./instance/audit.tsx'),
+    'AuditPage',
     (search) => texts(search, ['action', 'actor', 'resource', 'from', 'to']),
   ),
-  page(
-    '/settings/instance',
-    lazyPage(() => import('./instance/configuration.tsx'), 'InstanceSettingsPage'),
-    parseNameSearch,
-  ),
+  page('/settings/instance', () => import('./instance/configuration.tsx'), 'InstanceSettingsPage', parseNameSearch),
   page(
     '/settings',
-    lazyPage(() => import('./people/settings.tsx'), 'SettingsPage'),
+    () => import('./people/settings.tsx'),
+    'SettingsPage',
     (search) => texts(search, ['error', 'request']),
   ),
 ] as const;

@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
@@ -13,7 +13,7 @@ import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { MutationError } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { ItemName } from '../ui/text.tsx';
+import { ErrorText, ItemName } from '../ui/text.tsx';
 import { DataSourceDialog } from './data-source-dialog.tsx';
 import { useDataSourceMessages, useKnowledgeBaseMessages } from './messages.ts';
 
@@ -71,14 +71,7 @@ function useColumns(): Column<DataSource>[] {
       heading: kb.lastSync,
       cell: (source) => (source.last_synced_at === null ? common.never : format.time(source.last_synced_at)),
     },
-    {
-      heading: kb.error,
-      cell: (source) => (
-        <Text c="red" size="sm">
-          {source.error?.message}
-        </Text>
-      ),
-    },
+    { heading: kb.error, cell: (source) => <ErrorText>{source.error?.message}</ErrorText> },
   ];
 }
 

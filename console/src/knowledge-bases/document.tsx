@@ -1,4 +1,4 @@
-import { Anchor, Breadcrumbs, Group, Table, Text } from '@mantine/core';
+import { Anchor, Breadcrumbs, Group, Table } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -9,7 +9,7 @@ import { useFileMessages } from '../files/messages.ts';
 import { Page, UnfinishedPage } from '../ui/page.tsx';
 import { MoreButton, nextPage } from '../ui/resource-table.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { Hint, PageLink } from '../ui/text.tsx';
+import { ErrorText, Hint, PageLink } from '../ui/text.tsx';
 import { DocumentText } from './document-text.tsx';
 import { DocumentActions } from './documents.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
@@ -47,7 +47,7 @@ export function DocumentPage() {
         <StatusBadge status={status} />
         {uri !== null && <SourceLink uri={uri} />}
       </Group>
-      {error !== null && <Text c="red">{error.message}</Text>}
+      <ErrorText>{error?.message}</ErrorText>
       <Metadata metadata={document.data.metadata} />
       {chunks.length > 0 && <DocumentText kbId={kbId} chunks={chunks} selected={highlighted} />}
       <MoreButton query={chunksQuery} />

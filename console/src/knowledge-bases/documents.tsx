@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import { DOCUMENT_STATUSES } from '../api/address-values.ts';
 import { api } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
@@ -12,7 +12,7 @@ import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { SearchField } from '../ui/search-field.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { Hint, PageLink } from '../ui/text.tsx';
+import { ErrorText, Hint, PageLink } from '../ui/text.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
 import type { KnowledgeBaseSearch } from './search-parameters.ts';
 import { useDataSources } from './use-data-sources.ts';
@@ -94,11 +94,7 @@ function DocumentName({ kbId, document }: { kbId: string; document: Document }) 
       <PageLink to="/knowledge-bases/$kbId/documents/$documentId" params={{ kbId, documentId: document.id }}>
         {document.name}
       </PageLink>
-      {document.error !== null && (
-        <Text size="sm" c="red">
-          {document.error.message}
-        </Text>
-      )}
+      <ErrorText>{document.error?.message}</ErrorText>
       {warnings !== '' && <Hint>{warnings}</Hint>}
     </div>
   );

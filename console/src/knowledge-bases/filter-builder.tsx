@@ -1,6 +1,7 @@
 import { ActionIcon, Autocomplete, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useRef } from 'react';
 import { ChoiceField, TextField } from '../ui/fields.tsx';
+import { ErrorText } from '../ui/text.tsx';
 import {
   DOCUMENT_FIELDS,
   type FilterGroup,
@@ -51,11 +52,7 @@ export function FilterBuilder({ groups, onChange, keys }: FilterBuilderProps) {
       <Button variant="default" size="compact-sm" w="fit-content" onClick={() => onChange([...groups, [newLine()]])}>
         {groups.length === 0 ? retrieval.addFilter : retrieval.addGroup}
       </Button>
-      {duplicate !== undefined && (
-        <Text size="sm" c="red" role="alert">
-          {retrieval.duplicate}
-        </Text>
-      )}
+      <ErrorText role="alert">{duplicate !== undefined && retrieval.duplicate}</ErrorText>
       {filters !== undefined && (
         <Code block tabIndex={0} aria-label={retrieval.filterJson}>
           {JSON.stringify(filters, null, 2)}

@@ -11,7 +11,7 @@ import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { QueryData } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { Hint, ItemName, PageLink } from '../ui/text.tsx';
+import { ErrorText, Hint, ItemName, PageLink } from '../ui/text.tsx';
 import { isFinished, type Job, type LiveJobs, readJobs } from './job-events.ts';
 import { useKnowledgeBaseMessages } from './messages.ts';
 import { useDataSources } from './use-data-sources.ts';
@@ -77,11 +77,7 @@ function JobErrors({ kbId, job }: { kbId: string; job: Job }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <Stack gap={4} style={{ minWidth: 160 }}>
-      {job.error !== null && (
-        <Text c="red" size="sm" className="breakable">
-          {job.error.message}
-        </Text>
-      )}
+      <ErrorText>{job.error?.message}</ErrorText>
       {job.documents_pending_deletion > 0 && (
         <Hint>{fill(kb.pendingDeletion, { count: format.number(job.documents_pending_deletion) })}</Hint>
       )}
@@ -120,9 +116,7 @@ function FailedDocuments({ kbId, job }: { kbId: string; job: Job }) {
               <PageLink to="/knowledge-bases/$kbId/documents/$documentId" params={{ kbId, documentId: id }} size="sm">
                 {name}
               </PageLink>
-              <Text size="sm" c="red">
-                {error?.message}
-              </Text>
+              <ErrorText>{error?.message}</ErrorText>
             </List.Item>
           ))}
         </List>

@@ -48,20 +48,19 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
       <Hint>
         {kb.documents}: {format.number(documents)} · {kb.chunks}: {format.number(chunks)}
       </Hint>
-      <KnowledgeBaseTabs kbId={kbId} name={name} live={live} uploads={uploads} />
+      <KnowledgeBaseTabs kbId={kbId} live={live} uploads={uploads} />
     </Page>
   );
 }
 
 interface KnowledgeBaseTabsProps {
   kbId: string;
-  name: string;
   live: LiveJobs;
   uploads: Uploads;
 }
 
 /** Documents, data sources, jobs and the search test: `?tab=` selects one, the other parameters filter documents. */
-function KnowledgeBaseTabs({ kbId, name, live, uploads }: KnowledgeBaseTabsProps) {
+function KnowledgeBaseTabs({ kbId, live, uploads }: KnowledgeBaseTabsProps) {
   const kb = useKnowledgeBaseMessages();
   const { tab = 'documents', ...filter } = route.useSearch();
   const mayWrite = useMayWrite();
@@ -94,7 +93,7 @@ function KnowledgeBaseTabs({ kbId, name, live, uploads }: KnowledgeBaseTabsProps
         <Jobs kbId={kbId} live={live} />
       </Tabs.Panel>
       <Tabs.Panel value="search">
-        <SearchTest kbId={kbId} name={name} />
+        <SearchTest kbId={kbId} />
       </Tabs.Panel>
     </Tabs>
   );

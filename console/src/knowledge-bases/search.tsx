@@ -2,6 +2,7 @@ import { Alert, Button, Collapse, Group, MultiSelect, NumberInput, Stack } from 
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { useKnowledgeBaseOptions } from '../api/use-knowledge-base-options.ts';
 import { MIN_SCORE, QUERY, SEARCH_TYPES, TOP_K } from '../api/values.ts';
 import { CopyText } from '../ui/copy-text.tsx';
 import { toCurl } from '../ui/curl.ts';
@@ -65,7 +66,7 @@ async function searchBases(settings: Settings) {
 }
 
 /** Tries a search: the chunks that a model would get for a query, with their scores. */
-export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
+export function SearchTest({ kbId }: { kbId: string }) {
   const retrieval = useRetrievalMessages();
   const format = useFormat();
   const [settings, setSettings] = useState<Settings>({
@@ -83,7 +84,6 @@ export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
     <Stack>
       <SearchForm
         kbId={kbId}
-        name={name}
         settings={settings}
         onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
         search={search}
@@ -108,13 +108,12 @@ export function SearchTest({ kbId, name }: { kbId: string; name: string }) {
 
 interface SearchFormProps {
   kbId: string;
-  name: string;
   settings: Settings;
   onChange(changes: Partial<Settings>): void;
   search: FormMutation;
 }
 
-function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps) {
+function SearchForm({ kbId, settings, onChange, search }: SearchFormProps) {
   const retrieval = useRetrievalMessages();
   const [open, setOpen] = useState<'filters' | 'curl' | null>(null);
   const keys = useMetadataKeys(kbId);
@@ -134,7 +133,7 @@ function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps)
           value={settings.query}
           onChange={(query) => onChange({ query })}
         />
-        <SearchOptions settings={settings} onChange={onChange} kbId={kbId} name={name} />
+        <SearchOptions settings={settings} onChange={onChange} />
         <Group gap="xs">
           <Button type="submit" loading={search.isPending} disabled={hasDuplicate || settings.bases.length === 0}>
             {retrieval.run}
@@ -162,39 +161,34 @@ function SearchForm({ kbId, name, settings, onChange, search }: SearchFormProps)
   );
 }
 
-type SearchOptionsProps = Omit<SearchFormProps, 'search'>;
+type SearchOptionsProps = Pick<SearchFormProps, 'settings' | 'onChange'>;
 
 /** The knowledge bases to search: the newest ones that match the typed text, and the selected ones. */
-function BasesField({ kbId, name, settings, onChange }: SearchOptionsProps) {
+function BasesField({ settings, onChange }: SearchOptionsProps) {
   const retrieval = useRetrievalMessages();
-  const [text, setText] = useState('');
-  const others = useQuery({
-    queryKey: ['knowledge-bases', 'options', text],
-    queryFn: () =>
-      body(api.GET('/v1/knowledge-bases', { params: { query: { limit: 50, ...(text !== '' && { search: text }) } } })),
-  });
-  const names = new Map([[kbId, name], ...(others.data?.data ?? []).map((base) => [base.id, base.name] as const)]);
-  for (const base of settings.bases) if (!names.has(base)) names.set(base, base);
+  const bases = useKnowledgeBaseOptions(settings.bases);
   return (
     <MultiSelect
       label={retrieval.bases}
       style={{ flex: '1 1 260px' }}
-      data={[...names].map(([value, label]) => ({ value, label }))}
+      data={bases.options}
+      // The server has searched already.
+      filter={({ options }) => options}
       value={[...settings.bases]}
-      onChange={(bases) => onChange({ bases })}
+      onChange={(selected) => onChange({ bases: selected })}
       searchable
-      searchValue={text}
-      onSearchChange={setText}
+      searchValue={bases.search}
+      onSearchChange={bases.setSearch}
       maxValues={MAX_BASES}
     />
   );
 }
 
-function SearchOptions({ kbId, name, settings, onChange }: SearchOptionsProps) {
+function SearchOptions({ settings, onChange }: SearchOptionsProps) {
   const retrieval = useRetrievalMessages();
   return (
     <Group align="flex-end" gap="sm">
-      <BasesField kbId={kbId} name={name} settings={settings} onChange={onChange} />
+      <BasesField settings={settings} onChange={onChange} />
       <ChoiceField
         label={retrieval.searchType}
         w={140}

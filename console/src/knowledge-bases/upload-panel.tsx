@@ -9,7 +9,7 @@ import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { describe, ErrorState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { Hint } from '../ui/text.tsx';
+import { ErrorText, Hint } from '../ui/text.tsx';
 import type { Job, LiveJobs } from './job-events.ts';
 import { useKnowledgeBaseMessages } from './messages.ts';
 import type { FileUpload, UploadActions, Uploads } from './uploads.ts';
@@ -121,17 +121,9 @@ const UploadRow = memo(function UploadRow({ kbId, upload, job, actions }: Upload
         </Group>
       </Group>
       {state === 'uploading' && <Progress aria-label={path} value={share * 100} />}
-      {state === 'failed' && <RowError text={error ?? ''} />}
-      {defect !== null && <RowError text={texts.defect(defect)} />}
-      {retry.isError && <RowError text={describe(retry.error)} />}
+      <ErrorText>{state === 'failed' && error}</ErrorText>
+      <ErrorText>{defect !== null && texts.defect(defect)}</ErrorText>
+      <ErrorText>{retry.isError && describe(retry.error)}</ErrorText>
     </Stack>
   );
 });
-
-function RowError({ text }: { text: string }) {
-  return (
-    <Text size="sm" c="red" className="breakable">
-      {text}
-    </Text>
-  );
-}

@@ -1,8 +1,6 @@
 import { Button, Group, MultiSelect, NumberInput, Stack, TagsInput, Text } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
+import { useKnowledgeBaseOptions } from '../api/use-knowledge-base-options.ts';
 import { useModels } from '../api/use-models.ts';
 import { REASONING_EFFORTS, RESPONSE_FORMATS, STOP_TEXTS, TEMPERATURE, TOOL_CHOICES, TOP_P } from '../api/values.ts';
 import { ChoiceField, FilterField, Segments, SelectField, SwitchField, TextAreaField } from '../ui/fields.tsx';
@@ -13,8 +11,6 @@ import { EditorDialog } from './editor.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 import type { PlaygroundSettings } from './request.ts';
 
-/** Pause after the last key before a search is sent. */
-const SEARCH_PAUSE_MS = 250;
 const EXAMPLE_TOOLS = [
   {
     type: 'function',
@@ -128,29 +124,6 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
       />
     </>
   );
-}
-
-/** Knowledge bases by name: the newest ones that match the search on the server, and the selected ones. */
-function useKnowledgeBaseOptions(selected: readonly string[]) {
-  const [search, setSearch] = useState('');
-  const [text] = useDebouncedValue(search.trim(), SEARCH_PAUSE_MS);
-  const query = useQuery({
-    queryKey: ['kb-options', text],
-    queryFn: () => {
-      const query = { limit: 100, order: 'desc' as const, ...(text !== '' && { search: text }) };
-      return body(api.GET('/v1/knowledge-bases', { params: { query } }));
-    },
-    placeholderData: keepPreviousData,
-  });
-  const named = useQueries({
-    queries: selected.map((id) => ({
-      queryKey: ['knowledge-base', id],
-      queryFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}', { params: { path: { kb_id: id } } })),
-    })),
-  });
-  const names = new Map(selected.map((id, index) => [id, named[index]?.data?.name ?? id]));
-  for (const { id, name } of query.data?.data ?? []) names.set(id, name);
-  return { query, search, setSearch, options: [...names].map(([value, label]) => ({ value, label })) };
 }
 
 type FieldsProps = Pick<SettingsProps, 'settings' | 'onChange'>;

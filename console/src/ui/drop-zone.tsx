@@ -5,6 +5,7 @@ import { useFormat } from './format.ts';
 import { fill } from './language.tsx';
 import { useCommonMessages } from './messages.ts';
 import { describe } from './states.tsx';
+import { ErrorText, Hint } from './text.tsx';
 
 interface DropZoneProps {
   hint: string;
@@ -31,11 +32,7 @@ export function DropZone({ hint, details, choose, chooseFolder, accept, onFiles 
     <Stack align="center" p="xl" className="drop-zone" data-over={isOver || undefined} {...events}>
       <div>
         <Text ta="center">{hint}</Text>
-        {details !== undefined && (
-          <Text ta="center" size="sm" c="dimmed">
-            {details}
-          </Text>
-        )}
+        {details !== undefined && <Hint ta="center">{details}</Hint>}
       </div>
       <Group justify="center">
         <Button variant="default" onClick={() => open(false)}>
@@ -47,11 +44,7 @@ export function DropZone({ hint, details, choose, chooseFolder, accept, onFiles 
           </Button>
         )}
       </Group>
-      {failure !== null && (
-        <Text c="red" size="sm" role="alert">
-          {failure}
-        </Text>
-      )}
+      <ErrorText role="alert">{failure}</ErrorText>
       <input
         ref={input}
         type="file"

@@ -44,20 +44,11 @@ type FieldProps<P> = P & {
 /** Properties of an input whose `onChange` receives the value. */
 type ValueProps<P, Value> = Omit<P, 'onChange'> & { onChange(value: Value): void };
 
-/** Makes an input pass its text to `onChange`, not the event. */
-function withText<P>(Input: ComponentType<P>) {
+/** Makes an input pass its text or its state to `onChange`, not the event. */
+function withValue<P, Key extends 'value' | 'checked'>(Input: ComponentType<P>, key: Key) {
   const Element = Input as ComponentType<object>;
-  return function TextValue({ onChange, ...props }: ValueProps<P, string>) {
-    const handle = { onChange: (event: FormEvent<HTMLInputElement>) => onChange(event.currentTarget.value) };
-    return <Element {...props} {...handle} />;
-  };
-}
-
-/** Makes an input pass its state to `onChange`, not the event. */
-function withChecked<P>(Input: ComponentType<P>) {
-  const Element = Input as ComponentType<object>;
-  return function CheckedValue({ onChange, ...props }: ValueProps<P, boolean>) {
-    const handle = { onChange: (event: FormEvent<HTMLInputElement>) => onChange(event.currentTarget.checked) };
+  return function ValueInput({ onChange, ...props }: ValueProps<P, HTMLInputElement[Key]>) {
+    const handle = { onChange: (event: FormEvent<HTMLInputElement>) => onChange(event.currentTarget[key]) };
     return <Element {...props} {...handle} />;
   };
 }
@@ -101,8 +92,8 @@ function describeInvalid(input: HTMLInputElement, common: CommonMessages): strin
   return validationMessage;
 }
 
-export const TextField = withFieldError(withText<TextInputProps>(TextInput));
-export const TextAreaField = withFieldError(withText<TextareaProps>(Textarea));
+export const TextField = withFieldError(withValue<TextInputProps, 'value'>(TextInput, 'value'));
+export const TextAreaField = withFieldError(withValue<TextareaProps, 'value'>(Textarea, 'value'));
 export const NumberField = withFieldError<NumberInputProps>(NumberInput);
 export const SelectField = withFieldError<SelectProps>(Select);
 export const MultiSelectField = withFieldError<MultiSelectProps>(MultiSelect);
@@ -120,15 +111,14 @@ export const JsonField = withFieldError((props: JsonInputProps) => {
   const validate = (input: HTMLTextAreaElement | null) => input?.setCustomValidity(isInvalid ? common.notAnObject : '');
   return <JsonInput {...props} ref={validate} />;
 });
-export const CheckboxField = withFieldError(withChecked<CheckboxProps>(Checkbox));
-export const SwitchField = withChecked<SwitchProps>(Switch);
+export const CheckboxField = withFieldError(withValue<CheckboxProps, 'checked'>(Checkbox, 'checked'));
+export const SwitchField = withValue<SwitchProps, 'checked'>(Switch, 'checked');
 export const CheckboxGroupField = withFieldError<CheckboxGroupProps>(Checkbox.Group);
-export const PasswordField = withFieldError(
-  withText((props: PasswordInputProps) => (
-    // Mantine leaves out `aria-invalid` here.
-    <PasswordInput {...props} aria-invalid={props.error ? true : undefined} />
-  )),
+// Mantine leaves out `aria-invalid` here.
+const Password = (props: PasswordInputProps) => (
+  <PasswordInput {...props} aria-invalid={props.error ? true : undefined} />
 );
+export const PasswordField = withFieldError(withValue<PasswordInputProps, 'value'>(Password, 'value'));
 
 /** A field for a new password, with its rules. */
 export function NewPasswordField(props: FieldProps<ValueProps<PasswordInputProps, string>>) {

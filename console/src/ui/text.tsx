@@ -7,6 +7,10 @@ type HintProps = TextProps & { children: ReactNode; role?: string; id?: string }
 /** A text that explains or adds to another one. */
 export const Hint = (props: HintProps) => <Text size="sm" c="dimmed" {...props} />;
 
+/** A text that says what went wrong; nothing without one. */
+export const ErrorText = (props: Partial<HintProps>) =>
+  props.children ? <Text size="sm" c="red" className="breakable" {...props} /> : null;
+
 /** A badge whose text is not in capitals. */
 export const Tag = (props: BadgeProps & { children: ReactNode }) => (
   <Badge variant="light" tt="none" miw="max-content" {...props} />
