@@ -1,31 +1,15 @@
 /** `file_search` in OpenAI's form, as the built-in tools of the SDKs send it. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import OpenAI from 'openai';
-import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
-import { assertError, assertSchema, useApi } from '../../test/harness.ts';
-import { MemorySource, makeSource } from '../../test/ingestion.ts';
-import { calls, playTurns, says } from '../../test/response-turns.ts';
+import { assertError, assertSchema } from '../../test/harness.ts';
+import { LIBRARY, POOL, useTown } from '../../test/town.ts';
 import { ResponseResource } from './schema.ts';
 
-const embedder = bundledEmbedder();
-after(() => embedder.close());
-const api = useApi(embeddedBy(embedder));
-// The metadata field `words` of each document is the number of its words.
-const LIBRARY = 'The library in Ashford opens at nine.';
-const POOL = 'The pool in Ashford is heated to 27 degrees and opens at seven.';
-
 describe("file_search in OpenAI's form", () => {
-  let base: string;
-  before(async () => {
-    base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Town' } })).json.id;
-    const source = new MemorySource();
-    for (const [key, text] of Object.entries({ library: LIBRARY, pool: POOL })) source.items.set(key, text);
-    const { queueJob, run: ingest } = await makeSource(api, base, source);
-    await ingest(await queueJob());
-  });
-  const openai = () => ({ apiKey: api.key, baseURL: `${api.url}/v1` });
-  const play = () => playTurns(api.engine, calls(['file_search', { query: 'When does Ashford open?' }]), says(LIBRARY));
+  const town = useTown();
+  const { api, openai, play } = town;
+
   const search = async (tool: object) => {
     play();
     const body = { model: 'general-8b', input: 'When?', tools: [{ type: 'file_search', ...tool }] };
@@ -34,7 +18,7 @@ describe("file_search in OpenAI's form", () => {
   const texts = ({ results }: { results: { text: string }[] }) => results.map(({ text }) => text).toSorted();
 
   it('searches the knowledge bases that vector_store_ids names, with either prefix, and shows the tool as it was sent', async () => {
-    for (const id of [base, base.replace('kb_', 'vs_')]) {
+    for (const id of [town.base, town.base.replace('kb_', 'vs_')]) {
       const { status, json, text } = await search({ vector_store_ids: [id] });
       assert.equal(status, 200, text);
       assertSchema(ResponseResource, json);
@@ -69,7 +53,7 @@ describe("file_search in OpenAI's form", () => {
       [{ filters: { type: 'and', filters: [{ type: 'or', filters: [words('eq', 7), team] }, words('gt', 9)] } }, 0],
       [{ filters: team }, 0],
     ] as const) {
-      const { status, json, text } = await search({ vector_store_ids: [base], ...settings });
+      const { status, json, text } = await search({ vector_store_ids: [town.base], ...settings });
       assert.equal(status, 200, text);
       const shown = texts(json.output[0]);
       if (typeof found === 'number') assert.equal(shown.length, found, JSON.stringify(settings));
@@ -78,7 +62,7 @@ describe("file_search in OpenAI's form", () => {
   });
 
   it('400 and 404 that name the field', async () => {
-    const nested = { file_search: { knowledge_base_ids: [base] } };
+    const nested = { file_search: { knowledge_base_ids: [town.base] } };
     const filters = (value: unknown) => ({ filters: value });
     const eq = { type: 'eq', key: 'a', value: 1 };
     const deep = [1, 2, 3, 4].reduce((inner: object) => ({ type: 'and', filters: [inner] }), eq);
@@ -101,17 +85,17 @@ describe("file_search in OpenAI's form", () => {
       [filters({ type: 'and', filters: Array(64).fill({ type: 'or', filters: [eq, eq] }) }), 'filters'],
     ];
     for (const [settings, field, code = 'invalid_value'] of rejected) {
-      const answer = await search({ vector_store_ids: [base], ...settings });
+      const answer = await search({ vector_store_ids: [town.base], ...settings });
       assertError(answer, 400, code, `tools.0.${field}`);
     }
-    const unknown = await search({ vector_store_ids: [base, 'vs_01kaj3v0b8s4x2m6n9p1q5r7t3'] });
+    const unknown = await search({ vector_store_ids: [town.base, 'vs_01kaj3v0b8s4x2m6n9p1q5r7t3'] });
     assertError(unknown, 404, 'knowledge_base_not_found', 'tools.0.vector_store_ids.1');
     assertError(await search({}), 400, 'missing_required_field', 'tools.0.file_search');
   });
 
   it('the client of OpenAI gets results and citations', async () => {
     const { responses } = new OpenAI(openai());
-    const tools = [{ type: 'file_search' as const, vector_store_ids: [base] }];
+    const tools = [{ type: 'file_search' as const, vector_store_ids: [town.base] }];
     const params = { model: 'general-8b', input: 'When?', tools, include: ['file_search_call.results' as const] };
     for (const send of [() => responses.create(params), () => responses.stream(params).finalResponse()]) {
       play();

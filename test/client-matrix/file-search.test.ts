@@ -1,43 +1,25 @@
 /** The built-in `file_search` of other SDKs. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { Agent, fileSearchTool, OpenAIResponsesModel, run, setTracingDisabled } from '@openai/agents';
 import { generateText, isStepCount, streamText } from 'ai';
 import OpenAI from 'openai';
-import { bundledEmbedder, embeddedBy } from '../embedder.ts';
-import { useApi } from '../harness.ts';
-import { MemorySource, makeSource } from '../ingestion.ts';
-import { calls, playTurns, says } from '../response-turns.ts';
+import { LIBRARY, useTown } from '../town.ts';
 
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 setTracingDisabled(true);
 
-const embedder = bundledEmbedder();
-after(() => embedder.close());
-const api = useApi(embeddedBy(embedder));
-// The metadata field `words` of each document is the number of its words.
-const LIBRARY = 'The library in Ashford opens at nine.';
-const POOL = 'The pool in Ashford is heated to 27 degrees and opens at seven.';
-
 describe('file_search', () => {
-  let base: string;
-  before(async () => {
-    base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Town' } })).json.id;
-    const source = new MemorySource();
-    for (const [key, text] of Object.entries({ library: LIBRARY, pool: POOL })) source.items.set(key, text);
-    const { queueJob, run: ingest } = await makeSource(api, base, source);
-    await ingest(await queueJob());
-  });
-  const openai = () => ({ apiKey: api.key, baseURL: `${api.url}/v1` });
-  const play = () => playTurns(api.engine, calls(['file_search', { query: 'When does Ashford open?' }]), says(LIBRARY));
+  const town = useTown();
+  const { openai, play } = town;
 
   it('the built-in tool of the AI SDK, streamed and not', async () => {
     play();
     const provider = createOpenAI(openai());
     const tools = {
       file_search: provider.tools.fileSearch({
-        vectorStoreIds: [base],
+        vectorStoreIds: [town.base],
         maxNumResults: 3,
         ranking: { ranker: 'auto', scoreThreshold: 0.01 },
         filters: { type: 'gt', key: 'words', value: 1 },
@@ -56,7 +38,7 @@ describe('file_search', () => {
   it('the built-in tool of the Agents SDK, streamed and not', async () => {
     play();
     const model = new OpenAIResponsesModel(new OpenAI(openai()), 'general-8b');
-    const tools = [fileSearchTool(base, { maxNumResults: 3, includeSearchResults: true })];
+    const tools = [fileSearchTool(town.base, { maxNumResults: 3, includeSearchResults: true })];
     const agent = new Agent({ name: 'Guide', instructions: 'Answer.', model, tools });
     assert.equal((await run(agent, 'When?')).finalOutput, LIBRARY);
     play();
