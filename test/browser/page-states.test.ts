@@ -90,7 +90,10 @@ describe('the states of every page', { skip: SKIP_WITHOUT_CONSOLE }, () => {
         .catch(() => assert.fail(`${path} shows no error`));
       await heading(path);
       assert.match((await alert.first().textContent()) ?? '', /req_scripted/, path);
+      const shown = await alert.count();
       defects.push(...(await inspectPage(page)).map((defect) => `${path} ${defect}`));
+      // The inspection resizes the page, and parameters of the playground that are shown again request again.
+      await alert.nth(shown - 1).waitFor();
       await release();
       for (let left = await alert.count(); left > 0; left -= 1) {
         await alert.first().getByRole('button', { name: 'Try again' }).click();
