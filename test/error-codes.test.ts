@@ -8,11 +8,13 @@ import { ROOT, readTree } from './architecture/tree.ts';
 
 /** The first argument of the functions that make errors, and the field of their class. */
 const CODES = /(?:new ApiError\(\{[^}]*?code: |(?:badRequest|unauthenticated)\(\s*)'([a-z_]+)'/g;
-const MISSING_RESOURCES = /notFound\(\s*'([a-z_]+)'/g;
+const MISSING_RESOURCES = /(?:notFound|findRow)\(\s*'(\w+)'/g;
 
 const codesOf = (text: string): string[] => [
   ...[...text.matchAll(CODES)].map(([, code]) => code ?? ''),
-  ...[...text.matchAll(MISSING_RESOURCES)].map(([, resource]) => `${resource}_not_found`),
+  ...[...text.matchAll(MISSING_RESOURCES)].map(
+    ([, resource = '']) => `${resource.replaceAll(/[A-Z]/g, '_$&').toLowerCase()}_not_found`,
+  ),
 ];
 
 const unique = (codes: readonly string[]) => [...new Set(codes)].toSorted();
