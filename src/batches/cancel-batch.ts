@@ -24,7 +24,7 @@ export async function cancelBatch(
     const row = await lockBatch(sql, organizationId, id);
     if (row === null) throw notFound('batch', id, 'batch_id');
     if (row.status === 'cancelling') return row;
-    const changes = changesOfCancel(row, at);
+    const changes = cancellationFields(row, at);
     if (row.status === 'validating') {
       await deleteLines(sql, id);
       await deleteFileUses(sql, id);
@@ -35,7 +35,7 @@ export async function cancelBatch(
   return viewBatch(cancelled);
 }
 
-function changesOfCancel(row: BatchRow, at: Date): Partial<BatchRow> {
+function cancellationFields(row: BatchRow, at: Date): Partial<BatchRow> {
   if (row.status === 'validating') return { status: 'cancelled', cancellingAt: at, cancelledAt: at };
   if (row.status === 'in_progress' && row.expiredAt === null) return { status: 'cancelling', cancellingAt: at };
   throw batchNotCancellable(row.id, row.status);

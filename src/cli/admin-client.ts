@@ -2,12 +2,10 @@ import { loadClientConfig } from '../config/client-config.ts';
 import { isId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { sendCommand } from './command-client.ts';
+import { listItems } from './list-items.ts';
 import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
 import { openState } from './run-state-command.ts';
 import { ADMIN_API } from './state-command.ts';
-
-/** Items of one page of a list. */
-const PAGE_ITEMS = 100;
 
 /** Client of the admin API, as the operator. */
 export interface AdminClient {
@@ -62,19 +60,8 @@ function createClient(call: (request: OperatorRequest) => Promise<OperatorRespon
     const { error } = body as { error: { message: string; code: string } };
     throw new AdminApiError(error.message, error.code);
   };
-  const list = async <T extends { id: string }>(path: string, query: Record<string, string> = {}): Promise<T[]> => {
-    const items: T[] = [];
-    for (let after: string | null = null; ; ) {
-      const search = new URLSearchParams({ limit: String(PAGE_ITEMS), ...query, ...(after !== null && { after }) });
-      const page: { data: T[]; has_more: boolean; last_id: string } = await send({
-        method: 'GET',
-        path: `${path}?${search}`,
-      });
-      items.push(...page.data);
-      if (!page.has_more) return items;
-      after = page.last_id;
-    }
-  };
+  const list: AdminClient['list'] = (path, query = {}) =>
+    Array.fromAsync(listItems(path, query, (page) => send({ method: 'GET', path: page })));
   const findOrganizationId = async (nameOrId: string) => {
     if (isId('organization', nameOrId)) return nameOrId;
     const [found] = await list('/v1/admin/organizations', { name: nameOrId });

@@ -6,9 +6,8 @@ import { parseRetryAfter } from '../lib/retry-after.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import { connectionError, HttpStatusError, notQuireError, responseError } from './client-errors.ts';
 import { findService } from './command-client.ts';
+import { listItems } from './list-items.ts';
 
-/** Items of one page of a list. */
-const PAGE_ITEMS = 100;
 /** Retries of a request rejected with 429. */
 const MAX_RETRIES = 5;
 /** Longest `Retry-After` that is waited for. Rate limits cover one minute. */
@@ -50,15 +49,7 @@ export async function openApiClient(): Promise<ApiClient> {
     url: origin,
     send,
     json,
-    async *list<T extends { id: string }>(path: string, query: Record<string, string> = {}) {
-      for (let after = query['after']; ; ) {
-        const search = new URLSearchParams({ limit: String(PAGE_ITEMS), ...query, ...(after && { after }) });
-        const page = await json<{ data: T[]; has_more: boolean; last_id: string }>('GET', `${path}?${search}`);
-        yield* page.data;
-        if (!page.has_more) return;
-        after = page.last_id;
-      }
-    },
+    list: (path, query = {}) => listItems(path, query, (page) => json('GET', page)),
   };
 }
 

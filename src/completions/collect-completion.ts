@@ -55,13 +55,9 @@ async function collectPrompts(run: CompletionRun): Promise<CollectedPrompt[]> {
   return Promise.all(
     prompts.map(async ({ events, promptTokens }) => ({
       promptTokens,
-      collected: await collect(toGenerator(events), run.completion.inputs[0].choices),
+      collected: await collect(events, run.completion.inputs[0].choices),
     })),
   );
-}
-
-async function* toGenerator<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {
-  yield* items;
 }
 
 /** Returns the `count` choices with the highest mean log probability, best first; all in their order if not more. */

@@ -17,7 +17,10 @@ export interface Collected {
 }
 
 /** Collects the events of a generation into complete answers, equal to the concatenated stream. */
-export async function collect(events: AsyncIterable<GenerationEvent>, choiceCount: number): Promise<Collected> {
+export async function collect(
+  events: AsyncIterable<GenerationEvent> | Iterable<GenerationEvent>,
+  choiceCount: number,
+): Promise<Collected> {
   const choices = Array.from({ length: choiceCount }, newChoice);
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   for await (const event of events) {
