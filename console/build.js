@@ -1,7 +1,7 @@
 /**
- * Builds the console into `console/dist`: API types and values from docs/openapi.json, the Vite build, and precompressed copies of each file.
- * `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its packages. Without them, as in `npm ci --omit=dev`, it does
- * nothing: images copy the build.
+ * Builds the console into `console/dist`: API types and values from docs/openapi.json, the Vite build, and
+ * precompressed copies of each file. `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its
+ * packages. Without them, as in `npm ci --omit=dev`, it does nothing: images copy the build.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Error catalogue of the API: one class, and one function per error. `message` is sent to the caller. `cause` has the details for the
- * operator; it is logged and never sent.
+ * Error catalogue of the API: one class, and one function per error. `message` is sent to the caller. `cause` has the
+ * details for the operator; it is logged and never sent.
  */
 
 /** Values of `error.type`. */
@@ -120,8 +120,8 @@ const REALM = 'realm="quire"';
 /** Challenge of routes for API keys (RFC 6750, section 3). */
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
 /**
- * Challenge of session routes, which take no key: RFC 9110 requires one on every 401, and has no scheme for cookies. Clients ignore
- * schemes that they do not know; browsers would ask for a password themselves after `Basic`.
+ * Challenge of session routes, which take no key: RFC 9110 requires one on every 401, and has no scheme for cookies.
+ * Clients ignore schemes that they do not know; browsers would ask for a password themselves after `Basic`.
  */
 const SESSION_CHALLENGE = `Cookie ${REALM}, form-action="/sign-in", cookie-name="quire_session"`;
 

@@ -7,9 +7,10 @@ if (isNodeTooOld()) await (await import('./boot/pinned-node.js')).runOnPinnedNod
 requireNode24();
 // Files of this process and its children are accessible only to their user. `execve`, `fork` and `exec` keep the umask.
 process.umask(0o077);
-// MALLOC_ARENA_MAX and V8 heap flags are read only at process start, so the process re-executes itself in place (same PID and
-// streams, but without an IPC channel). glibc otherwise keeps an arena per thread, a third of the memory of ingestion. V8 otherwise
-// grows its young space to 128 MB, which an idle service keeps; with 32 MB the CPU time is equal.
+// MALLOC_ARENA_MAX and V8 heap flags are read only at process start, so the process re-executes itself in place (same
+// PID and streams, but without an IPC channel). glibc otherwise keeps an arena per thread, a third of the memory of
+// ingestion. V8 otherwise grows its young space to 128 MB, which an idle service keeps; with 32 MB the CPU time is
+// equal.
 const isService = ['serve', 'api', 'worker'].includes(process.argv[2]);
 const isSet = process.env['MALLOC_ARENA_MAX'] !== undefined;
 if (process.platform === 'linux' && isService && !isSet && process.execve && !process.channel) {
@@ -26,10 +27,12 @@ if (process.platform === 'linux' && isService && !isSet && process.execve && !pr
     environment,
   );
 }
-// The kernel drops signals to process 1 of a container without handlers, and the imports below take seconds. Nothing is open yet.
+// The kernel drops signals to process 1 of a container without handlers, and the imports below take seconds. Nothing is
+// open yet.
 const exit = () => process.exit(143);
 if (isService) process.on('SIGTERM', exit).on('SIGINT', exit);
-// npx signals only the shell in which it runs a command: without that shell, the service stops as if it had been signalled itself.
+// npx signals only the shell in which it runs a command: without that shell, the service stops as if it had been
+// signalled itself.
 if (isService && process.env['npm_command'] === 'exec') {
   const shell = process.ppid;
   const timer = setInterval(() => {

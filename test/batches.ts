@@ -84,7 +84,8 @@ export async function readResults({ url, key }: BatchTarget, fileId: string | nu
 }
 
 /**
- * Asserts that every custom id is in exactly one file of an ended batch, and that its counters agree. Returns both files.
+ * Asserts that every custom id is in exactly one file of an ended batch, and that its counters agree. Returns both
+ * files.
  */
 export async function assertEveryLineOnce(
   target: BatchTarget,

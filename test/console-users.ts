@@ -77,7 +77,10 @@ export function acceptInvitation(api: TestApi, token: string, body: Partial<Acce
   return api.send('POST', '/v1/invitations/accept', { key: null, body: account(token, body) });
 }
 
-/** Invites a user, who accepts: a new one, unless `email` is of an existing one. Does not count as an attempt to sign in. */
+/**
+ * Invites a user, who accepts: a new one, unless `email` is of an existing one. Does not count as an attempt to sign
+ * in.
+ */
 export async function joinAsUser(
   api: TestApi,
   role: UserRole,

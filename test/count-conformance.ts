@@ -27,7 +27,9 @@ const PROMPTS: Record<string, ChatPrompt> = {
   'tools that may not be called': chat([user('Is it warm?')], { tools }),
 };
 
-/** Registers the suite for an engine that is started once. `approximate`: it computes other prompts than it was sent. */
+/**
+ * Registers the suite for an engine that is started once. `approximate`: it computes other prompts than it was sent.
+ */
 export function countConformance(
   name: string,
   start: () => Promise<GenerationEngine>,

@@ -5,9 +5,8 @@ const POLL_LIMIT_MS = 60_000;
 const PAUSE_MS = 10;
 
 /**
- * Waits for a promise. Throws after `seconds` with a message that names the missing event, instead of hanging until the test
- * runner
- * kills the file.
+ * Waits for a promise. Throws after `seconds` with a message that names the missing event, instead of hanging until the
+ * test runner kills the file.
  */
 export async function withDeadline<T>(what: string, promise: Promise<T>, seconds = DEADLINE_SECONDS): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();

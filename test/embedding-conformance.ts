@@ -1,6 +1,6 @@
 /**
- * Conformance suite of `EmbeddingEngine` (`src/engines/embedding-engine.ts`). Requires no trained weights: a tiny random model
- * passes.
+ * Conformance suite of `EmbeddingEngine` (`src/engines/embedding-engine.ts`). Requires no trained weights: a tiny
+ * random model passes.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -11,9 +11,8 @@ import { never, type Subject, testAbortAndClose, testReadiness, useSubject } fro
 /** Differences that an implementation may declare. */
 export interface EmbeddingTraits {
   /**
-   * Maximum difference between two vectors of the same text in different batches; 0 for bit-identical vectors. Batched runtimes
-   * add in
-   * another order.
+   * Maximum difference between two vectors of the same text in different batches; 0 for bit-identical vectors. Batched
+   * runtimes add in another order.
    */
   tolerance?: number;
 }

@@ -1,4 +1,4 @@
-/** Conformance suite of `GenerationEngine` (`src/engines/engine.ts`). Requires no model quality, so that the smallest model passes. */
+/** Conformance suite of `GenerationEngine` (`src/engines/engine.ts`). Requires no model quality. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type {
@@ -206,7 +206,7 @@ function skipWithout(t: TestContext, get: Get, ability: Ability): boolean {
   return lacking;
 }
 
-/** Registers the suite for the engine of `start`, which is called several times, never concurrently. Closes each engine. */
+/** Registers the suite for the engine of `start`, called several times, never concurrently. Closes each engine. */
 export function engineConformance(name: string, start: () => Promise<ConformanceSubject>): void {
   describe(`${name} keeps the port's promises`, () => {
     describe('answers', () => withSubject(start, describeAnswers));

@@ -2,9 +2,8 @@
 const LOOK_MS = 5;
 
 /**
- * Watches the event loop of this thread. `longestMs` stops the watch and returns the longest CPU time of the thread between two
- * samples,
- * which excludes time taken by other processes.
+ * Watches the event loop of this thread. `longestMs` stops the watch and returns the longest CPU time of the thread
+ * between two samples, which excludes time taken by other processes.
  */
 export function watchEventLoop(): { longestMs(): number } {
   let longest = 0;

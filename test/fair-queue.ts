@@ -10,8 +10,7 @@ export const FAIR_QUEUE_REQUESTS = 4;
 
 /**
  * Fills a queue of `FAIR_QUEUE_REQUESTS` with requests that do not end, and checks evictions: the newest request of the
- * organization
- * with the most requests. After all have been aborted, the queue accepts as many again.
+ * organization with the most requests. After all have been aborted, the queue accepts as many again.
  */
 export async function checkFairQueue(request: (scope: string, signal: AbortSignal) => Promise<unknown>): Promise<void> {
   const left = new Error('left');
@@ -49,8 +48,8 @@ const FLOOD_REQUESTS = 64;
 const MAX_SERVED_BEFORE = 12;
 
 /**
- * Floods an engine with requests of one organization, and checks that one of another organization ends after few of them. `request` sends
- * one that takes some milliseconds.
+ * Floods an engine with requests of one organization, and checks that one of another organization ends after few of
+ * them. `request` sends one that takes some milliseconds.
  */
 export async function checkFairTurns(request: (scope: string) => Promise<unknown>): Promise<void> {
   const served: string[] = [];

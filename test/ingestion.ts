@@ -151,7 +151,9 @@ export async function ingestInMemory(api: TestApi, items: Record<string, string>
         .update(dataSources)
         .set({ config: { file_ids: [], metadata } })
         .where(eq(dataSources.id, made.sourceId)),
-    /** Runs a job with `write` instead of the index's `replace`, which is its first argument. Returns the id of the job. */
+    /**
+     * Runs a job with `write` instead of the index's `replace`, which is its first argument. Returns the id of the job.
+     */
     syncWith: async (
       write: (replace: Replace, ...args: Parameters<Replace>) => Promise<void>,
       signal = new AbortController().signal,

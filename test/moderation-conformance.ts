@@ -1,7 +1,6 @@
 /**
- * Conformance suite of `ModerationEngine` (`src/engines/moderation-engine.ts`). The texts are unambiguous, so that every usable
- * model
- * passes.
+ * Conformance suite of `ModerationEngine` (`src/engines/moderation-engine.ts`). The texts are unambiguous, so that
+ * every usable model passes.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

@@ -22,8 +22,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const MIN_MEMORY_FOLDER_BYTES = 2 * 2 ** 30;
 
 /**
- * Settings of a server whose data nobody needs after a crash. Autovacuum would spend CPU on databases that live for seconds.
- * Two test files at a time open up to six processes with 10 connections each.
+ * Settings of a server whose data nobody needs after a crash. Autovacuum would spend CPU on databases that live for
+ * seconds. Two test files at a time open up to six processes with 10 connections each.
  */
 const SETTINGS = {
   fsync: 'off',
@@ -100,7 +100,10 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   await admin.end();
 }
 
-/** Starts the embedded PostgreSQL with settings for tests, as the user that the service would choose. It ends with this process. */
+/**
+ * Starts the embedded PostgreSQL with settings for tests, as the user that the service would choose. It ends with this
+ * process.
+ */
 async function startPostgres(folder: string): Promise<{ url: string; close(): Promise<void> }> {
   const choice = await chooseServer(readUserContext(), findRuntime(), {
     run: (user, command) => run(user, dirname(folder), command),

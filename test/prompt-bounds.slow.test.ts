@@ -1,4 +1,7 @@
-/** The tokens that are reserved for a prompt are never fewer than those that an engine counts, for any tokenizer and template. */
+/**
+ * The tokens that are reserved for a prompt are never fewer than those that an engine counts, for any tokenizer and
+ * template.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +32,10 @@ const folder = mkdtempSync(join(tmpdir(), 'quire-bounds-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const never = new AbortController().signal;
 
-/** Texts of which tokenizers make many tokens: rare bytes, characters that normalization expands, control tokens, runs of blanks. */
+/**
+ * Texts of which tokenizers make many tokens: rare bytes, characters that normalization expands, control tokens, runs
+ * of blanks.
+ */
 const EXTREME_TEXTS = [
   '8 chars.',
   '\ufdfa\ufdfb\ufdfd\u0958\ufb2c\u{1d160}'.repeat(5),

@@ -1,7 +1,6 @@
 /**
- * Conformance suite of `RerankEngine` (`src/engines/rerank-engine.ts`). Queries and documents are unambiguous, so that every
- * usable
- * model passes.
+ * Conformance suite of `RerankEngine` (`src/engines/rerank-engine.ts`). Queries and documents are unambiguous, so that
+ * every usable model passes.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

@@ -36,7 +36,10 @@ export function thinks(text: string, events: readonly GenerationEvent[]): Genera
   return [{ type: 'reasoning-delta', choice: 0, text, tokens: 2 }, ...events];
 }
 
-/** Plays one turn per model call; the last one again when there are more. Makes the engine look like a model of usual size. */
+/**
+ * Plays one turn per model call; the last one again when there are more. Makes the engine look like a model of usual
+ * size.
+ */
 export function playTurns(engine: ScriptedEngine, ...turns: readonly ScriptedTurn[]): void {
   engine.calls.length = 0;
   engine.backend = () => ({ engine: 'local', model: 'scripted', parameters: 8_000_000_000, ready: true });

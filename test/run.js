@@ -1,10 +1,12 @@
 /**
- * Runs the tests on a PostgreSQL server that this script starts. Arguments without dashes are files to run instead of a suite's own.
+ * Runs the tests on a PostgreSQL server that this script starts. Arguments without dashes are files to run instead of a
+ * suite's own.
  *
  * - no flag: the fast suite, `npm test`
  * - `--slow`: files named `*.slow.test.ts`: models on llama.cpp, outages, starts of processes
  * - `--crash`: kill and restart rounds
- * - `--cluster`: five processes on one database, with kills, store outages and a hanging model server; two to four minutes
+ * - `--cluster`: five processes on one database, with kills, store outages and a hanging model server; two to four
+ *   minutes
  * - `--browser`: the console in Chromium; skips without one
  * - `--attack`: hostile clients and documents, loopback only; `--short` reduces rounds and sizes to what CI affords
  */
@@ -55,7 +57,10 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-/** Two cores carry two files; a third one of the fast suite runs while the others wait. Attacks measure stalls and memory: alone. */
+/**
+ * Two cores carry two files; a third one of the fast suite runs while the others wait. Attacks measure stalls and
+ * memory: alone.
+ */
 const concurrency = isFast ? 3 : flags.includes('--attack') ? 1 : 2;
 
 const { prepare } = await import('./prepare.ts');

@@ -24,9 +24,9 @@ export const GROUP_FOLDER_PREFIX = 'quire-tests-';
 const CLIENTS_FOLDER = 'test/clients/';
 
 /**
- * Replaces test files by a few files that import them: starting Node and loading modules takes most of the time of a short test
- * file. Each file becomes a suite, so its hooks run for its own tests only. Returns the files to run; `close` deletes the written
- * ones.
+ * Replaces test files by a few files that import them: starting Node and loading modules takes most of the time of a
+ * short test file. Each file becomes a suite, so its hooks run for its own tests only. Returns the files to run;
+ * `close` deletes the written ones.
  */
 export function shareProcesses(files) {
   const folder = mkdtempSync(join(tmpdir(), GROUP_FOLDER_PREFIX));
@@ -46,7 +46,10 @@ export function shareProcesses(files) {
   };
 }
 
-/** Writes a test file whose suites are other test files. `imports` are evaluated first, so that their hooks hold for all suites. */
+/**
+ * Writes a test file whose suites are other test files. `imports` are evaluated first, so that their hooks hold for all
+ * suites.
+ */
 function writeGroup(path, files, imports = []) {
   const toUrl = (file) => pathToFileURL(resolve(file)).href;
   const lines = [

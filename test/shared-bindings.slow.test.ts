@@ -46,7 +46,10 @@ describe('a model file that one of two machines has', () => {
     await shared.close();
   });
 
-  /** Waits until the second service answers with a model; until then it answers 503, never with another one than `allowed`. */
+  /**
+   * Waits until the second service answers with a model; until then it answers 503, never with another one than
+   * `allowed`.
+   */
   async function untilSecondAnswers(completion: string, allowed: readonly string[] = []): Promise<void> {
     await until(async () => {
       const text = await answer(second);

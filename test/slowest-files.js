@@ -8,7 +8,8 @@ export default async function* slowestFiles(events) {
   const seconds = new Map();
   for await (const { type, data } of events) {
     if (type !== 'test:complete' || data.nesting !== 0) continue;
-    // A test file ends as a test without `entryFile`. In a process that several files share, each one is a suite with its path.
+    // A test file ends as a test without `entryFile`. In a process that several files share, each one is a suite with
+    // its path.
     const isFile = data.entryFile === undefined;
     if ((isFile ? data.name : data.entryFile).includes(GROUP_FOLDER_PREFIX) === isFile) continue;
     seconds.set(isFile ? relative('.', data.name) : data.name, data.details.duration_ms / 1000);

@@ -84,15 +84,15 @@ export function newDataDir(): string {
 }
 
 /**
- * Database URL of each data folder, so that all processes on the folder share it. The server of the test run removes its
- * databases.
+ * Database URL of each data folder, so that all processes on the folder share it. The server of the test run removes
+ * its databases.
  */
 const databaseUrls = new Map<string, string>();
 let isEmbedded = false;
 
 /**
- * Makes the services and commands of this test file use the embedded database, as users do by default. Otherwise each data folder has a
- * database on the PostgreSQL server of the test run, which saves the time of a first start.
+ * Makes the services and commands of this test file use the embedded database, as users do by default. Otherwise each
+ * data folder has a database on the PostgreSQL server of the test run, which saves the time of a first start.
  */
 export function useEmbeddedDatabases(): void {
   isEmbedded = true;
@@ -157,7 +157,10 @@ export function useService(options: ServiceOptions = {}): Service {
   return service;
 }
 
-/** Runs a `quire` command on a data folder in its own process, which gets `killSignal` (SIGKILL) after `killAfterMs` if set. */
+/**
+ * Runs a `quire` command on a data folder in its own process, which gets `killSignal` (SIGKILL) after `killAfterMs` if
+ * set.
+ */
 export async function runQuire(
   args: readonly string[],
   options: ServiceOptions & { killAfterMs?: number; killSignal?: NodeJS.Signals } = {},

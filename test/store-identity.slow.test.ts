@@ -50,7 +50,10 @@ describe('the stores of several processes on one database', () => {
     return status === 200 ? json.results.length : status;
   }
 
-  /** What a process says that must not start with these changes of its environment; an empty value leaves a variable out. */
+  /**
+   * What a process says that must not start with these changes of its environment; an empty value leaves a variable
+   * out.
+   */
   async function startRejection(changes: Record<string, string>, command = 'serve'): Promise<string> {
     const changed = Object.fromEntries(Object.entries({ ...env, ...changes }).filter(([, value]) => value !== ''));
     const { code, stdout, stderr } = await runQuire([command], { env: changed, killAfterMs: 60_000 });

@@ -58,7 +58,10 @@ describe('an outage of the object store', () => {
     }
   }
 
-  /** Fails the requests that `isAffected` selects: they are answered with 503, or their connection breaks. Returns how many failed so far. */
+  /**
+   * Fails the requests that `isAffected` selects: they are answered with 503, or their connection breaks. Returns how
+   * many failed so far.
+   */
   function failRequests(isAffected: (operation: string, key: string) => boolean): () => number {
     let failed = 0;
     shared.store.fault = (operation, key) => {

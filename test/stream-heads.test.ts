@@ -1,4 +1,7 @@
-/** When the streams of chat and text completions begin, and what a failure is before and after. Read with OpenAI's client. */
+/**
+ * When the streams of chat and text completions begin, and what a failure is before and after. Read with OpenAI's
+ * client.
+ */
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

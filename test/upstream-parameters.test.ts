@@ -1,4 +1,7 @@
-/** Models that reason, behind an upstream: what is forwarded to the server, and what comes back. Read with OpenAI's client. */
+/**
+ * Models that reason, behind an upstream: what is forwarded to the server, and what comes back. Read with OpenAI's
+ * client.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import OpenAI from 'openai';

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: all static checks, as in CI. Writes nothing but the types of the API for the console. Prints one line per step with its time, and the output of failed
- * steps.
+ * `npm run check`: all static checks, as in CI. Writes nothing but the types of the API for the console. Prints one
+ * line per step with its time, and the output of failed steps.
  * Exit code 1 when one fails.
  */
 import { spawn } from 'node:child_process';

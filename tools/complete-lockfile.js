@@ -51,7 +51,9 @@ function complete(lock) {
   return added;
 }
 
-/** Whether a version range of Node has a part that the major version `lowest` satisfies, as far as its lower bounds say. */
+/**
+ * Whether a version range of Node has a part that the major version `lowest` satisfies, as far as its lower bounds say.
+ */
 function accepts(range, lowest) {
   return range.split('||').some((part) => {
     const major = Number(/\d+/.exec(part)?.[0] ?? 0);
@@ -60,8 +62,9 @@ function accepts(range, lowest) {
 }
 
 /**
- * Removes demands for a newer Node than `engines` of package.json. Packages run on the Node that `npm ci` installs; npm would warn
- * about the one that it runs on itself. `engine-strict` in .npmrc refuses an older Node before anything is installed.
+ * Removes demands for a newer Node than `engines` of package.json. Packages run on the Node that `npm ci` installs; npm
+ * would warn about the one that it runs on itself. `engine-strict` in .npmrc refuses an older Node before anything is
+ * installed.
  */
 function relaxEngines(lock) {
   const lowest = Number(/\d+/.exec(lock.packages[''].engines?.node ?? '')?.[0]);

@@ -1,6 +1,6 @@
 /**
- * `npm run generate` writes generated files: the pages of GENERATED, the types of the API for the console, and migrations by
- * drizzle-kit (`-- --name add-files` names a new one).
+ * `npm run generate` writes generated files: the pages of GENERATED, the types of the API for the console, and
+ * migrations by drizzle-kit (`-- --name add-files` names a new one).
  * `--check` writes nothing, names stale files and exits with code 1.
  */
 import { spawnSync } from 'node:child_process';

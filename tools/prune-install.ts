@@ -1,7 +1,8 @@
 /**
- * `npm run prune:install` removes unused files from node_modules: sources, headers, source maps and binaries of other platforms, and
- * without development packages also TypeScript and type declarations. `npm ci` runs it (`prepare`); after `npm prune --omit=dev` it
- * removes the rest. Prints the freed size by reason. `npm ci` restores everything. Idempotent.
+ * `npm run prune:install` removes unused files from node_modules: sources, headers, source maps and binaries of other
+ * platforms, and without development packages also TypeScript and type declarations. `npm ci` runs it (`prepare`);
+ * after `npm prune --omit=dev` it removes the rest. Prints the freed size by reason. `npm ci` restores everything.
+ * Idempotent.
  */
 import { existsSync, globSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
- * Records the README's terminal session: starts a service on an empty folder, runs the commands in a terminal, and writes the
- * result to
- * docs/images/five-minutes.svg. `-- FILE` writes elsewhere. Needs `script` of util-linux.
+ * Records the README's terminal session: starts a service on an empty folder, runs the commands in a terminal, and
+ * writes the result to docs/images/five-minutes.svg. `-- FILE` writes elsewhere. Needs `script` of util-linux.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

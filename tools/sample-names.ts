@@ -1,6 +1,6 @@
 /**
- * Prints random comments and exported names of the tree, for a review by the two tests of CONTRIBUTING.md (grep test, read-aloud
- * test).
+ * Prints random comments and exported names of the tree, for a review by the two tests of CONTRIBUTING.md (grep test,
+ * read-aloud test).
  * Usage: node tools/sample-names.ts [SEED] [PATH_PREFIX]. Deterministic for a seed and a tree.
  */
 import { lineAt, type Source } from '../test/architecture/source.ts';

@@ -1,6 +1,7 @@
 /**
- * Writes a screenshot of every page of the console to docs/images/console: light, dark, and at the width of a phone. Starts a service on an
- * empty folder with the documents of examples/harbour. Needs Chromium. Arguments are the names of pages to repeat, such as `usage`.
+ * Writes a screenshot of every page of the console to docs/images/console: light, dark, and at the width of a phone.
+ * Starts a service on an empty folder with the documents of examples/harbour. Needs Chromium. Arguments are the names
+ * of pages to repeat, such as `usage`.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';

@@ -23,7 +23,9 @@ export function plainRequests(count: number, characters: number, maxTokens: numb
   }));
 }
 
-/** `count` requests in `groups` groups that share a long system message. Requests of a group do not follow each other. */
+/**
+ * `count` requests in `groups` groups that share a long system message. Requests of a group do not follow each other.
+ */
 export function groupedRequests(count: number, groups: number, characters: number, maxTokens: number): ChatBody[] {
   return plainRequests(count, 40, maxTokens).map((body, n) => ({
     ...body,

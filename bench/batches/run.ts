@@ -87,7 +87,8 @@ async function withQuire<T>(
 }
 
 /**
- * A system message of about 400 tokens; each round has other ones. Enough lines that validation and finalization, 0.2 s, hardly count.
+ * A system message of about 400 tokens; each round has other ones. Enough lines that validation and finalization, 0.2
+ * s, hardly count.
  */
 const grouped = (round: number): ChatBody[] =>
   groupedRequests(scaled(384, 192), 24, 1_600, 8).map((body) => ({

@@ -1,6 +1,6 @@
 /**
- * Times the first five minutes in the console: from the printed link to an answer that cites an uploaded PDF.
- * The waiting is measured; the reading and typing of a person is not. `npm run bench:console:answer`; see bench/README.md.
+ * Times the first five minutes in the console: from the printed link to an answer that cites an uploaded PDF. The
+ * waiting is measured; the reading and typing of a person is not. `npm run bench:console:answer`; see bench/README.md.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * First load of the console in Chromium on loopback, without a browser cache: compressed bytes, and the time until a page shows its data and
- * its main thread is idle. `npm run bench:console:load -- [--rounds N]`; see bench/README.md.
+ * First load of the console in Chromium on loopback, without a browser cache: compressed bytes, and the time until a
+ * page shows its data and its main thread is idle. `npm run bench:console:load -- [--rounds N]`; see bench/README.md.
  */
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';

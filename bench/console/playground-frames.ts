@@ -1,6 +1,7 @@
 /**
- * Frames of the playground while an answer streams: a loopback upstream sends Markdown at a constant rate, and Chromium writes a trace.
- * `npm run bench:console -- [--rate TOKENS_PER_SECOND] [--seconds N] [--json FILE] [--trace FILE]`; needs Chromium and a built console.
+ * Frames of the playground while an answer streams: a loopback upstream sends Markdown at a constant rate, and Chromium
+ * writes a trace. `npm run bench:console -- [--rate TOKENS_PER_SECOND] [--seconds N] [--json FILE] [--trace FILE]`;
+ * needs Chromium and a built console.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -21,9 +21,8 @@ interface Frame {
 }
 
 /**
- * Requests a streamed completion at temperature 0 and records the times of its events, one token each. An abort returns the events
- * so
- * far.
+ * Requests a streamed completion at temperature 0 and records the times of its events, one token each. An abort returns
+ * the events so far.
  */
 export async function askHttp(server: CompletionServer, ask: Ask, signal?: AbortSignal): Promise<EngineAnswer> {
   signal?.throwIfAborted();

@@ -3,7 +3,10 @@ import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { ContenderName } from './contenders.ts';
 import type { AddedLatency, Measurements, Throughput } from './measure.ts';
 
-/** Targets of issue 14, part 5, at 32 connections: Quire in front of a mock upstream, with authentication, usage records and limits. */
+/**
+ * Targets of issue 14, part 5, at 32 connections: Quire in front of a mock upstream, with authentication, usage records
+ * and limits.
+ */
 const GATEWAY_AIMS = {
   timesPortkey: 4,
   shareOfBare: 0.5,
@@ -26,8 +29,8 @@ export interface TargetRow {
 }
 
 /**
- * Compares the figures with the targets: of the features when all of them were measured, of the gateway otherwise. Ratios are computed per
- * round, when both sides had the same machine state.
+ * Compares the figures with the targets: of the features when all of them were measured, of the gateway otherwise.
+ * Ratios are computed per round, when both sides had the same machine state.
  */
 export function compareWithAims(found: Measurements): TargetRow[] {
   const has = (name: ContenderName) => found.throughput.some(({ contender }) => contender === name);

@@ -1,7 +1,7 @@
 /**
- * Minimal gateway in Node, the reference for the cost of Quire: parses the request, forwards it with `undici`, parses and
- * serializes the
- * response (of a stream, every event). `node bench/gateway/bare-proxy.ts --upstream http://127.0.0.1:PORT`
+ * Minimal gateway in Node, the reference for the cost of Quire: parses the request, forwards it with `undici`, parses
+ * and serializes the response (of a stream, every event).
+ * `node bench/gateway/bare-proxy.ts --upstream http://127.0.0.1:PORT`
  *
  * No authentication, validation, accounting or error mapping.
  */

@@ -9,9 +9,8 @@ import { type RunningChild, startChild } from '../harness/child-process.ts';
 export const PORTKEY_VERSION = '1.15.2';
 
 /**
- * Pinned: with a later version its streamed responses are 500 (`TypeError: immutable`, Portkey-AI/gateway#1389), and a plain
- * install
- * resolves to a later version.
+ * Pinned: with a later version its streamed responses are 500 (`TypeError: immutable`, Portkey-AI/gateway#1389), and a
+ * plain install resolves to a later version.
  */
 const HONO_NODE_SERVER_VERSION = '1.14.1';
 
@@ -20,7 +19,10 @@ const PACKAGE = join(FOLDER, 'node_modules/@portkey-ai/gateway');
 const INSTALL_LIMIT_MS = 180_000;
 const READY_LIMIT_MS = 30_000;
 
-/** Installs Portkey's gateway (95 packages) into a git-ignored folder unless it is there. Rejects when npm cannot fetch it. */
+/**
+ * Installs Portkey's gateway (95 packages) into a git-ignored folder unless it is there. Rejects when npm cannot fetch
+ * it.
+ */
 export async function installPortkey(): Promise<void> {
   const manifest = JSON.stringify({
     private: true,

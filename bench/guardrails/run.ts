@@ -1,6 +1,6 @@
 /**
- * Latency that a guardrail policy adds to a chat completion, by the length of the message, the number of topics, and category scores.
- * `npm run bench:guardrails -- [--quick] [--rounds N] [--json FILE]`; see bench/README.md.
+ * Latency that a guardrail policy adds to a chat completion, by the length of the message, the number of topics, and
+ * category scores. `npm run bench:guardrails -- [--quick] [--rounds N] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -162,7 +162,10 @@ function printTables(windows: readonly Window[]): void {
   }
 }
 
-/** Time of the evaluation alone in this process, with given scores: topics and thresholds, without the model, HTTP and other processes. */
+/**
+ * Time of the evaluation alone in this process, with given scores: topics and thresholds, without the model, HTTP and
+ * other processes.
+ */
 async function printEvaluation(): Promise<void> {
   const scores = mapCategories(() => 0);
   const scoreTexts = async (texts: readonly string[]) => texts.map(() => scores);

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { UsageError } from './command.ts';
 
-/** Returns `folder`. Throws `UsageError` when it is undefined, or names the first of `files` that is missing below it. */
+/**
+ * Returns `folder`. Throws `UsageError` when it is undefined, or names the first of `files` that is missing below it.
+ */
 export function requireDataFiles(folder: string | undefined, files: readonly string[]): string {
   if (folder === undefined)
     throw new UsageError('Name the data folder: --data DIR. eval/README.md lists the files in it.');

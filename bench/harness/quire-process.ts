@@ -24,9 +24,9 @@ export function hasQuire(): boolean {
 export const BENCH_RATE_LIMITS = 'requests=1000000000,tokens=1000000000,concurrent=1000000';
 
 /**
- * Starts Quire as a user does, on a free port and an empty folder, with authentication, usage recording and `BENCH_RATE_LIMITS`.
- * `upstreamUrl` (ending in `/v1`) serves every model; by default the bundled models do. `settings` are further
- * environment variables. `onOutput` receives stdout and stderr.
+ * Starts Quire as a user does, on a free port and an empty folder, with authentication, usage recording and
+ * `BENCH_RATE_LIMITS`. `upstreamUrl` (ending in `/v1`) serves every model; by default the bundled models do. `settings`
+ * are further environment variables. `onOutput` receives stdout and stderr.
  */
 export async function startQuire(
   upstreamUrl?: string,

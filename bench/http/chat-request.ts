@@ -25,8 +25,8 @@ const USUAL_PROMPT =
   'whether I may have it repaired in a shop near me and send you the bill, or whether I have to send the wheel back.';
 
 /**
- * Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. The last message ends with
- * `SERIAL_PLACEHOLDER`.
+ * Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. The last
+ * message ends with `SERIAL_PLACEHOLDER`.
  */
 export function chatRequest(target: Target, question: ChatRequestOptions): Buffer {
   const body = JSON.stringify({

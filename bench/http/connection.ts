@@ -64,8 +64,8 @@ export class Connection {
   }
 
   /**
-   * Writes `request` (a complete HTTP request) and resolves with its response. Rejects when the connection breaks or is destroyed.
-   * `onBody` gets each chunk of the body as it arrives.
+   * Writes `request` (a complete HTTP request) and resolves with its response. Rejects when the connection breaks or is
+   * destroyed. `onBody` gets each chunk of the body as it arrives.
    */
   exchange(request: Buffer, onBody?: (payload: Buffer) => void): Promise<TimedResponse> {
     return new Promise((resolve, reject) => {
@@ -80,7 +80,8 @@ export class Connection {
 
   /** Destroys the connection, like a client whose process exits. */
   destroy(): void {
-    // Immediately, not on the socket's event: the response may have ended in the same turn, and another request may follow.
+    // Immediately, not on the socket's event: the response may have ended in the same turn, and another request may
+    // follow.
     this.#closed = true;
     this.#socket.destroy();
   }

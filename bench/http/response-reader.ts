@@ -22,10 +22,9 @@ export interface ReaderEvents {
 type State = 'head' | 'fixed' | 'chunk-size' | 'chunk-data' | 'trailer';
 
 /**
- * Parses HTTP/1.1 responses from socket chunks. Custom, because the load generator shares two cores with its target: a full client
- * costs
- * ten times the few microseconds per response. Honours the framing (Content-Length and chunked), so that truncated or malformed
- * responses never count.
+ * Parses HTTP/1.1 responses from socket chunks. Custom, because the load generator shares two cores with its target: a
+ * full client costs ten times the few microseconds per response. Honours the framing (Content-Length and chunked), so
+ * that truncated or malformed responses never count.
  */
 export class ResponseReader {
   #events: ReaderEvents;

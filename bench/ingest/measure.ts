@@ -29,7 +29,9 @@ export interface IngestionRun {
   seconds: number;
   /** CPU milliseconds in that time by thread group. */
   cpuMs: Record<ThreadGroup, number>;
-  /** Resident memory of all processes in bytes: before the first upload, after the last, peak until the end of the job. */
+  /**
+   * Resident memory of all processes in bytes: before the first upload, after the last, peak until the end of the job.
+   */
   startBytes: number;
   uploadedBytes: number;
   peakBytes: number;

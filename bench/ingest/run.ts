@@ -1,6 +1,7 @@
 /**
- * Measures ingestion throughput and memory by format. Exit code 1 when a memory limit is exceeded.
- * `npm run bench:ingest -- [--formats NAMES] [--rounds N] [--quick] [--profile] [--data DIR] [--json FILE]`; see bench/README.md.
+ * Measures ingestion throughput and memory by format. Exit code 1 when a memory limit is exceeded. `npm run
+ * bench:ingest -- [--formats NAMES] [--rounds N] [--quick] [--profile] [--data DIR] [--json FILE]`; see
+ * bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -34,8 +34,8 @@ export interface Writer {
 export type Writers = (seed: number) => Writer;
 
 /**
- * Creates writers of generated English: stop words and words of the embedding model's vocabulary by Zipf's law, with topic
- * words per document. With `data`, sentences are drawn from the real texts below it.
+ * Creates writers of generated English: stop words and words of the embedding model's vocabulary by Zipf's law, with
+ * topic words per document. With `data`, sentences are drawn from the real texts below it.
  */
 export function writersOf(data: string | undefined): Writers {
   const words = readEmbeddingWeights(readFileSync(BUNDLED_MODELS.embedding.file)).pieces.filter((piece) =>

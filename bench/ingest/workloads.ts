@@ -21,8 +21,8 @@ export interface IngestWorkload {
 }
 
 /**
- * Memory is bounded by documents in extraction, one or two writes of 512 chunks, and the caches of database and index. Most
- * of the rest is kept by glibc for LanceDB's threads (docs/develop/decisions/0014-ingestion.md).
+ * Memory is bounded by documents in extraction, one or two writes of 512 chunks, and the caches of database and index.
+ * Most of the rest is kept by glibc for LanceDB's threads (docs/develop/decisions/0014-ingestion.md).
  */
 const BOUND_MB = 600;
 /** pdf.js keeps a whole PDF in memory. */

@@ -26,7 +26,9 @@ export function startEngine(file: string): LocalEngine {
   });
 }
 
-/** Lets the model write a value for `schema`, as hot as the interface allows. Null: it was refused, or took too long. */
+/**
+ * Lets the model write a value for `schema`, as hot as the interface allows. Null: it was refused, or took too long.
+ */
 export async function generate(
   engine: LocalEngine,
   schema: Record<string, unknown>,

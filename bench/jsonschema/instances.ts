@@ -1,7 +1,6 @@
 /**
- * Instances as texts. JSON objects are unordered, but a grammar fixes an order: members of the schema first, in its order. So an
- * instance
- * is also tried with its members in that order.
+ * Instances as texts. JSON objects are unordered, but a grammar fixes an order: members of the schema first, in its
+ * order. So an instance is also tried with its members in that order.
  */
 type Json = Record<string, unknown>;
 

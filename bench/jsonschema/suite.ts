@@ -49,8 +49,9 @@ const PROMPT: ChatPrompt = {
 };
 
 /**
- * Compiles every schema of a clone of JSON-Schema-Test-Suite for the llama engine and for the bundled model. Each is enforced, so that
- * llama.cpp accepts none of its invalid instances and random outputs are valid, or is rejected with the path of a keyword.
+ * Compiles every schema of a clone of JSON-Schema-Test-Suite for the llama engine and for the bundled model. Each is
+ * enforced, so that llama.cpp accepts none of its invalid instances and random outputs are valid, or is rejected with
+ * the path of a keyword.
  */
 export function judgeSuite(folder: string, llama: Llama): Promise<Record<'llama' | 'bundled', SuiteSheet>> {
   return judgeGroups(readGroups(folder), llama);

@@ -29,8 +29,8 @@ export function validator(schema: Record<string, unknown>): ((value: unknown) =>
 }
 
 /**
- * Whether a value matches the schema but for repeated items of arrays whose items are not enumerated. A grammar cannot compare items, so
- * such `uniqueItems` are not enforced (docs/develop/decisions/0005-schema-compiler.md).
+ * Whether a value matches the schema but for repeated items of arrays whose items are not enumerated. A grammar cannot
+ * compare items, so such `uniqueItems` are not enforced (docs/develop/decisions/0005-schema-compiler.md).
  */
 export function onlyRepeatsItems(schema: Record<string, unknown>, value: unknown): boolean {
   return (

@@ -29,8 +29,8 @@ const FUSED = { domain: 'com.microsoft' };
 const NORM = { epsilon: { float: 1e-12 } };
 
 /**
- * Writes the encoder into `folder` unless it exists; returns its path. Inputs: `tokens` and `places`, int64 (texts x tokens);
- * outputs:
+ * Writes the encoder into `folder` unless it exists; returns its path. Inputs: `tokens` and `places`, int64 (texts x
+ * tokens); outputs:
  * `vector` (texts x width, mean over tokens) and `score` (texts x 1).
  */
 export async function encoderFile(folder: string, name: keyof typeof ENCODERS): Promise<string> {

@@ -27,9 +27,8 @@ export interface Load {
 let seed = 0;
 
 /**
- * Keeps that many requests running for that many seconds, then waits for the running ones; all count, with their time. Rejects at
- * the
- * first response other than 200.
+ * Keeps that many requests running for that many seconds, then waits for the running ones; all count, with their time.
+ * Rejects at the first response other than 200.
  */
 export async function measureWindow(
   contender: ModelContender,

@@ -1,7 +1,7 @@
 /**
  * Benefit and cost of the prefix cache.
- * `npm run bench:prefix -- [--parts first-token,overhead,same-text,tenants,traces] [--data DIR] [--model NAME] [--threads N]
- * [--rounds N] [--quick] [--json FILE]`; see bench/README.md.
+ * `npm run bench:prefix -- [--parts first-token,overhead,same-text,tenants,traces] [--data DIR] [--model NAME]
+ * [--threads N] [--rounds N] [--quick] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

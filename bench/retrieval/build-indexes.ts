@@ -1,6 +1,6 @@
 /**
- * Rebuilds the indexes of a table with `ChunkIndex.maintain`: `node build-indexes.ts FOLDER BASE` prints `IndexTimes` as JSON.
- * A separate process, because an open table does not notice dropped indexes.
+ * Rebuilds the indexes of a table with `ChunkIndex.maintain`: `node build-indexes.ts FOLDER BASE` prints `IndexTimes`
+ * as JSON. A separate process, because an open table does not notice dropped indexes.
  */
 import { connect } from '@lancedb/lancedb';
 import { ChunkIndex } from '../../src/search/chunk-index.ts';

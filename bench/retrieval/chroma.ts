@@ -6,9 +6,8 @@ import { promisify } from 'node:util';
 import { type RunningChild, startChild } from '../harness/child-process.ts';
 
 /**
- * Versions of the npm package and of its server library, newest first. The first needs glibc 2.39; the second is the last one for
- * older
- * systems.
+ * Versions of the npm package and of its server library, newest first. The first needs glibc 2.39; the second is the
+ * last one for older systems.
  */
 const RELEASES = [
   { version: '3.5.0', server: '1.3.4' },

@@ -21,7 +21,10 @@ const DOCUMENT_CHARACTERS = 4000;
 /** Number of queries that are used. */
 const QUERIES = 500;
 const SEED = 20_261_121;
-/** Minimum share of documents for a language of the knowledge base (`src/knowledge-bases/retrieval/document-languages.ts`). */
+/**
+ * Minimum share of documents for a language of the knowledge base
+ * (`src/knowledge-bases/retrieval/document-languages.ts`).
+ */
 const MIN_LANGUAGE_SHARE = 0.05;
 
 interface Pair {

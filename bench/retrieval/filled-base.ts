@@ -45,8 +45,8 @@ export async function startOn({ folder, apiKey }: Pick<FilledBase, 'folder' | 'a
 }
 
 /**
- * Fills a folder in `root` with at least `chunks` chunks by ingestion, or reuses an existing one. Throws when the documents
- * do not suffice.
+ * Fills a folder in `root` with at least `chunks` chunks by ingestion, or reuses an existing one. Throws when the
+ * documents do not suffice.
  */
 export async function filledBase(
   root: string,

@@ -10,8 +10,8 @@ const LEAST = 100;
 const MOST_WINDOWS = 5;
 
 /**
- * Repeats `once` for a duration and at least `LEAST` times, with the next of `places` indexes from 0. Waits for and counts
- * calls in progress at the end. `once` returns its duration in milliseconds.
+ * Repeats `once` for a duration and at least `LEAST` times, with the next of `places` indexes from 0. Waits for and
+ * counts calls in progress at the end. `once` returns its duration in milliseconds.
  */
 export async function repeat(
   { atOnce, seconds }: RepeatOptions,

@@ -1,7 +1,7 @@
 /**
  * Measures retrieval from knowledge bases of several sizes, compared with direct LanceDB calls and Chroma's server.
- * `npm run bench:retrieval -- --data DIR [--sizes LIST] [--rounds N] [--seconds N] [--quick] [--keep-indexes] [--no-peer]
- * [--folder DIR] [--json FILE]`; see bench/README.md.
+ * `npm run bench:retrieval -- --data DIR [--sizes LIST] [--rounds N] [--seconds N] [--quick] [--keep-indexes]
+ * [--no-peer] [--folder DIR] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,7 @@
 /**
- * Measures latency, recall and build time of LanceDB's vector indexes with their parameters, over the first vectors of a
- * filled folder. `node bench/retrieval/sweep.ts --data DIR [--sizes LIST] [--queries N] [--folder DIR]`; see bench/README.md.
+ * Measures latency, recall and build time of LanceDB's vector indexes with their parameters, over the first vectors of
+ * a filled folder. `node bench/retrieval/sweep.ts --data DIR [--sizes LIST] [--queries N] [--folder DIR]`; see
+ * bench/README.md.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

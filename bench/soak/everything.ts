@@ -1,4 +1,7 @@
-/** Load with every feature of the gateway on: limits, a policy, credits, a budget, batches, responses in the background, small models. */
+/**
+ * Load with every feature of the gateway on: limits, a policy, credits, a budget, batches, responses in the background,
+ * small models.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningQuire } from '../harness/quire-process.ts';
 

@@ -21,9 +21,9 @@ const BLOCKS = 12;
 const T_95 = 2.228;
 
 /**
- * Fits the slope of memory over time. Consecutive readings are correlated (a garbage collection period covers dozens of them), so
- * the
- * fit uses the means of a few long blocks; otherwise the interval would be far too narrow. Undefined with too few readings.
+ * Fits the slope of memory over time. Consecutive readings are correlated (a garbage collection period covers dozens of
+ * them), so the fit uses the means of a few long blocks; otherwise the interval would be far too narrow. Undefined with
+ * too few readings.
  */
 export function fitGrowth(readings: MemorySample[]): Growth | undefined {
   if (readings.length < BLOCKS) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Minutes of load by clients, a third of which disconnect early. Exit code 1 when a check fails.
- * `npm run bench:soak -- [--seconds N] [--connections N] [--engine local] [--everything] [--json FILE]`; see bench/README.md.
+ * Minutes of load by clients, a third of which disconnect early. Exit code 1 when a check fails. `npm run bench:soak --
+ * [--seconds N] [--connections N] [--engine local] [--everything] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,8 +1,8 @@
 /**
- * Fits the weights of `packages/bundled-models/src/chat/call-decision.ts`: `fit-call-decision.ts DATA [--report]`. Computes for each turn
- * the margin of the model (logit of a call minus the largest other one) and the features, fits a logistic regression on development
- * turns with the margin as one input, and prints the weights in units of the margin, cross-validated rates, and with `--report`
- * the rates of the other halves.
+ * Fits the weights of `packages/bundled-models/src/chat/call-decision.ts`: `fit-call-decision.ts DATA [--report]`.
+ * Computes for each turn the margin of the model (logit of a call minus the largest other one) and the features, fits a
+ * logistic regression on development turns with the margin as one input, and prints the weights in units of the margin,
+ * cross-validated rates, and with `--report` the rates of the other halves.
  */
 import { parseArgs } from 'node:util';
 import {
@@ -145,7 +145,10 @@ async function readMargins(turns: readonly Unread[]): Promise<Turn[]> {
   return read;
 }
 
-/** Logistic regression by Adam, on standardised inputs. Returns the weights of the inputs in units of the last one, the margin. */
+/**
+ * Logistic regression by Adam, on standardised inputs. Returns the weights of the inputs in units of the last one, the
+ * margin.
+ */
 function fit(turns: readonly Turn[]): number[] {
   const size = turns[0]?.inputs.length ?? 0;
   const mean = Array.from(

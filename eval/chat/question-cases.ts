@@ -145,7 +145,8 @@ function joined(text: string): string {
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /**
- * Returns the indices of up to `most` questions, spread over the set. `half`: 0 or 1; thresholds were fitted on the other half.
+ * Returns the indices of up to `most` questions, spread over the set. `half`: 0 or 1; thresholds were fitted on the
+ * other half.
  */
 export function chosenOf({ questions }: QuestionSet, half: number, most: number): Set<number> {
   const own = [...questions.keys()].filter(

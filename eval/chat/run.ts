@@ -87,7 +87,8 @@ function questionParts(data: string, most: number): QuestionPart[] {
     { name: 'XQuAD, one passage', set: real, amount: { passages: 1 }, most },
     { name: 'XQuAD, 1,000 tokens', set: real, amount: ofTokens(1_000), most: Math.ceil(most / 3) },
     { name: 'XQuAD, 2,000 tokens', set: real, amount: ofTokens(2_000), most: Math.ceil(most / 3) },
-    // Near the context of the bundled model, which 4,000 tokens exceed: the last passage and the question are added to this size.
+    // Near the context of the bundled model, which 4,000 tokens exceed: the last passage and the question are added to
+    // this size.
     { name: 'XQuAD, 3,000 tokens', set: real, amount: ofTokens(3_000), most: Math.ceil(most / 3) },
   ];
 }

@@ -57,7 +57,10 @@ export function apiBank(data: string, half: number): ToolCase[] {
   return turnsOf(readJsonLines<Dialogue>(data, TOOL_FILES.apiBank).filter((_, i) => i % 2 === half));
 }
 
-/** Consecutive assistant messages are one turn: API-Bank separates the announcement of a call ("Let me check.") from the call. */
+/**
+ * Consecutive assistant messages are one turn: API-Bank separates the announcement of a call ("Let me check.") from the
+ * call.
+ */
 export function turnsOf(dialogues: readonly Dialogue[]): ToolCase[] {
   return dialogues.flatMap(({ messages, tools }) =>
     messages.flatMap((message, at) => {

@@ -1,4 +1,7 @@
-/** Answers a hundred first messages with the default settings and lists the answers; eval/README.md says what is measured. */
+/**
+ * Answers a hundred first messages with the default settings and lists the answers; eval/README.md says what is
+ * measured.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

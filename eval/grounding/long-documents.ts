@@ -20,8 +20,8 @@ interface Question {
 }
 
 /**
- * Answers from manuals of 30 to 320 pages: how often the hits contain the fact, and the answers of the bundled chat model.
- * The manuals of a half are one knowledge base. Returns null when `data` does not contain the manuals.
+ * Answers from manuals of 30 to 320 pages: how often the hits contain the fact, and the answers of the bundled chat
+ * model. The manuals of a half are one knowledge base. Returns null when `data` does not contain the manuals.
  */
 export async function longDocumentTable(models: Models, data: string): Promise<MetricTable | null> {
   const folder = join(data, 'long-documents');

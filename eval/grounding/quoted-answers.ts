@@ -38,7 +38,10 @@ export interface Models {
   reranker: RerankEngine;
 }
 
-/** Answers of the bundled chat model from manuals, from Quire's own docs, and from XQuAD's paragraphs in twelve languages. */
+/**
+ * Answers of the bundled chat model from manuals, from Quire's own docs, and from XQuAD's paragraphs in twelve
+ * languages.
+ */
 export async function quotedTable(models: Models, data: string): Promise<MetricTable> {
   const rows: MetricRow[] = [];
   for (const name of ['development', 'held-back', 'quire-docs']) {

@@ -23,8 +23,9 @@ interface Span {
 }
 
 /**
- * How much of the text that answers a question is in the five chunks that hybrid search finds (recall), how much of the chunks it is
- * (precision), and both together (IoU), by characters (B. Smith and A. Troynikov, "Evaluating Chunking Strategies for Retrieval", 2024).
+ * How much of the text that answers a question is in the five chunks that hybrid search finds (recall), how much of the
+ * chunks it is (precision), and both together (IoU), by characters (B. Smith and A. Troynikov, "Evaluating Chunking
+ * Strategies for Retrieval", 2024).
  */
 export async function chunkingTable(service: ServiceClient, data: string): Promise<MetricTable> {
   const questions = readJsonLines<Question>(data, 'chunking/questions.jsonl.gz');

@@ -24,7 +24,10 @@ const WAYS = ['keyword', 'vector', 'hybrid'].flatMap((search_type) => [
 ]);
 const HYBRID = 4;
 
-/** nDCG@10 and Recall@100 of each way to search, of collections that were ingested as JSONL files; p is of hybrid against BM25. */
+/**
+ * nDCG@10 and Recall@100 of each way to search, of collections that were ingested as JSONL files; p is of hybrid
+ * against BM25.
+ */
 export async function collectionTable(
   service: ServiceClient,
   data: string,

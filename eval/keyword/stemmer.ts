@@ -1,7 +1,7 @@
 /**
- * The English Snowball stemmer ("Porter2", snowballstem.org/algorithms/english/stemmer.html) for lower-case words, without
- * step 0 (apostrophes, which terms do not contain). Frozen: kept figures depend on it. `search/languages.ts` uses Porter's
- * original algorithm, which gives other stems for 5 % of the words of the test collections.
+ * The English Snowball stemmer ("Porter2", snowballstem.org/algorithms/english/stemmer.html) for lower-case words,
+ * without step 0 (apostrophes, which terms do not contain). Frozen: kept figures depend on it. `search/languages.ts`
+ * uses Porter's original algorithm, which gives other stems for 5 % of the words of the test collections.
  */
 export function stem(word: string): string {
   if (word.length < 3) return word;

@@ -11,8 +11,8 @@ const stems = new Map<string, string>();
 const isCombining = new Map<string, boolean>();
 
 /**
- * Tokenizes a text as LanceDB's English index does: stemmed lower-case runs of letters and digits without accents, without
- * 33 stop words and runs above 40 characters.
+ * Tokenizes a text as LanceDB's English index does: stemmed lower-case runs of letters and digits without accents,
+ * without 33 stop words and runs above 40 characters.
  */
 export function terms(text: string): string[] {
   const folded = text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, fold);

@@ -1,4 +1,6 @@
-/** Evaluates `POST /v1/embeddings`, or with `--through ingest` knowledge bases; eval/README.md says what is measured. */
+/**
+ * Evaluates `POST /v1/embeddings`, or with `--through ingest` knowledge bases; eval/README.md says what is measured.
+ */
 import { runEvaluation } from '../../bench/harness/evaluation.ts';
 import { appendMeanRow } from '../../bench/harness/metric-table.ts';
 import { INGESTED } from '../ingested/evaluation.ts';

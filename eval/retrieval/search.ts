@@ -3,7 +3,10 @@ import { Bm25 } from '../keyword/bm25.ts';
 import type { Collection } from './collections.ts';
 import { dot, embedTexts, type Vectors } from './embedding-client.ts';
 
-/** The fusion that was chosen for the embedder: `SHARE * max(0, cosine) + (1 - SHARE) * s / (s + HALF)`, s the BM25 score. */
+/**
+ * The fusion that was chosen for the embedder: `SHARE * max(0, cosine) + (1 - SHARE) * s / (s + HALF)`, s the BM25
+ * score.
+ */
 const SHARE = 0.2;
 const HALF = 30;
 

@@ -1,6 +1,6 @@
 /**
- * `npm run build`: writes the package for a registry to `dist/`: JavaScript with types, because Node strips no types below `node_modules`. Publish
- * with `npm publish ./dist`.
+ * `npm run build`: writes the package for a registry to `dist/`: JavaScript with types, because Node strips no types
+ * below `node_modules`. Publish with `npm publish ./dist`.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

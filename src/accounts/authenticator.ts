@@ -6,8 +6,8 @@ import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
 import { type ApiKeyRow, type KeyWithOrganization, selectApiKeyByHash, updateLastUses } from './store.ts';
 
 /**
- * How long a key row is trusted without a lookup. A revocation reaches every process as a notification within milliseconds; this bounds the
- * delay where notifications are lost.
+ * How long a key row is trusted without a lookup. A revocation reaches every process as a notification within
+ * milliseconds; this bounds the delay where notifications are lost.
  */
 const CACHE_TTL_MS = 3_000;
 /** Cached keys: 10,000 take about 5 MB. Beyond that the oldest is evicted. */

@@ -19,8 +19,9 @@ export interface BootstrapKey {
 }
 
 /**
- * Creates the organization `default` and an API key with every scope on the first start of an instance, and returns the key.
- * Later starts return it without its secret, and null once any key has been used. `configuredKey` replaces the generated key.
+ * Creates the organization `default` and an API key with every scope on the first start of an instance, and returns the
+ * key. Later starts return it without its secret, and null once any key has been used. `configuredKey` replaces the
+ * generated key.
  *
  * Called when the service listens: a start that fails earlier creates no key that nobody has seen.
  */

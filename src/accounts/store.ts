@@ -99,8 +99,8 @@ export async function updatePurge(sql: Sql, id: string, purgeAt: Date | null): P
 }
 
 /**
- * Updates name and limits, and notifies every process. Returns false when another organization has the name; the transaction has failed then
- * and must be rolled back.
+ * Updates name and limits, and notifies every process. Returns false when another organization has the name; the
+ * transaction has failed then and must be rolled back.
  */
 export async function updateOrganizationRow(
   sql: Sql,
@@ -157,8 +157,8 @@ export interface KeyWithOrganization {
 }
 
 /**
- * Selects a key by the SHA-256 (hexadecimal) of its secret or of the secret before its last rotation, including revoked and expired keys;
- * null when it does not exist or its organization is deleted.
+ * Selects a key by the SHA-256 (hexadecimal) of its secret or of the secret before its last rotation, including revoked
+ * and expired keys; null when it does not exist or its organization is deleted.
  */
 export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWithOrganization | null> {
   const [found] = await sql

@@ -13,7 +13,9 @@ export const organizations = pgTable(
     /** Rate limits of all keys together; null: unlimited. */
     limits: jsonb().$type<RateLimits>(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),
-    /** Deleted organizations stay: running calls are still charged, and usage refers to the organization and its keys. */
+    /**
+     * Deleted organizations stay: running calls are still charged, and usage refers to the organization and its keys.
+     */
     deletedAt: timestamp('deleted_at', { withTimezone: true }),
     /** When the data of a deleted organization, or data that late requests have added, is deleted; null: never. */
     purgeAt: timestamp('purge_at', { withTimezone: true }),

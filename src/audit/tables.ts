@@ -8,8 +8,9 @@ export interface FieldChange {
 }
 
 /**
- * Changes of resources, in the transaction of each change. Triggers of the migration reject UPDATE and TRUNCATE, and DELETE of everything but
- * the range that `deleteEventsBefore` names. Ids start with their creation time, so the primary key serves time ranges.
+ * Changes of resources, in the transaction of each change. Triggers of the migration reject UPDATE and TRUNCATE, and
+ * DELETE of everything but the range that `deleteEventsBefore` names. Ids start with their creation time, so the
+ * primary key serves time ranges.
  */
 export const auditEvents = pgTable(
   'audit_events',

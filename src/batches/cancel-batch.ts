@@ -9,9 +9,9 @@ import { type BatchRow, lockBatch, updateBatch } from './store.ts';
 import { viewBatch } from './view-batch.ts';
 
 /**
- * Cancels a batch. While its file is validated, nothing has run and it is `cancelled` at once. Otherwise it is `cancelling` until the
- * lines in progress have ended. Idempotent while it is `cancelling`. Throws 404 `batch_not_found`, and 409 `batch_not_cancellable` when
- * all lines have ended.
+ * Cancels a batch. While its file is validated, nothing has run and it is `cancelled` at once. Otherwise it is
+ * `cancelling` until the lines in progress have ended. Idempotent while it is `cancelling`. Throws 404
+ * `batch_not_found`, and 409 `batch_not_cancellable` when all lines have ended.
  */
 export async function cancelBatch(
   deps: Pick<Deps, 'db' | 'metrics' | 'now'>,

@@ -10,8 +10,8 @@ import { type BatchRow, insertBatch } from './store.ts';
 import { viewBatch } from './view-batch.ts';
 
 /**
- * Creates a batch, which a job validates and runs. Throws 404 `file_not_found` and 400 for a file of another purpose, both with param
- * `input_file_id`, and 400 for too large metadata.
+ * Creates a batch, which a job validates and runs. Throws 404 `file_not_found` and 400 for a file of another purpose,
+ * both with param `input_file_id`, and 400 for too large metadata.
  */
 export async function createBatch(
   deps: Pick<Deps, 'db' | 'jobs' | 'now'>,

@@ -26,8 +26,8 @@ export type LineBody = Readonly<Record<string, unknown>>;
 export interface BatchEndpoint {
   kind: CallKind;
   /**
-   * Validates the body and runs the use case of the route, without streaming. Resolves with the JSON text of the response; throws what the
-   * route would answer with.
+   * Validates the body and runs the use case of the route, without streaming. Resolves with the JSON text of the
+   * response; throws what the route would answer with.
    */
   complete(deps: BatchLineDeps, call: Call, body: LineBody, signal: AbortSignal): Promise<string>;
   /** The prompt as text, in the order in which a model reads it. Accepts any body. */

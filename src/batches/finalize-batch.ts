@@ -18,8 +18,8 @@ const SIZES_PER_READ = 1_000;
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /**
- * Writes the output and the error file of a batch whose lines all have results, and ends it: files, status and the release of the input file
- * are one transaction. Starts again after a crash.
+ * Writes the output and the error file of a batch whose lines all have results, and ends it: files, status and the
+ * release of the input file are one transaction. Starts again after a crash.
  */
 export async function finalizeBatch(deps: FinalizeDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
   await recordLeftUsage(deps, batch.id);

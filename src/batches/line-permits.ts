@@ -4,8 +4,8 @@ import { FairSemaphore } from '../lib/fair-semaphore.ts';
 const MAX_WEIGHT = 64 * 1024 * 1024;
 
 /**
- * Bounds the lines that run concurrently in this process, in number and in bytes. An organization leaves an eighth of the permits, and
- * half of the memory, to others.
+ * Bounds the lines that run concurrently in this process, in number and in bytes. An organization leaves an eighth of
+ * the permits, and half of the memory, to others.
  */
 export function createLinePermits(total: number): FairSemaphore {
   const perGroup = total - Math.floor(total / 8);

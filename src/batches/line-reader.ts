@@ -21,8 +21,8 @@ interface Window {
 }
 
 /**
- * Reads the lines of a batch from its input file. Lines that run one after the other and are near each other in the file are fetched
- * together. Holds a range of the file from its first line to its last one.
+ * Reads the lines of a batch from its input file. Lines that run one after the other and are near each other in the
+ * file are fetched together. Holds a range of the file from its first line to its last one.
  */
 export class LineReader {
   readonly #deps: Pick<Deps, 'blobs'>;

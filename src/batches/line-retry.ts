@@ -7,8 +7,9 @@ const MAX_DELAY_MS = 60_000;
 const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, MAX_DELAY_MS, MAX_DELAY_MS];
 
 /**
- * Retries of a batch line: exponential backoff with full jitter above `Retry-After`. Ten attempts while its engine is unavailable take
- * about six minutes, longer than the restart of a model server. All other errors are the result of the line.
+ * Retries of a batch line: exponential backoff with full jitter above `Retry-After`. Ten attempts while its engine is
+ * unavailable take about six minutes, longer than the restart of a model server. All other errors are the result of the
+ * line.
  */
 export const LINE_RETRY = {
   delaysMs: DELAYS_MS,

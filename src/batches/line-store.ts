@@ -56,8 +56,9 @@ export function selectPendingLines(sql: Sql, batchId: string): Promise<(PendingL
 }
 
 /**
- * Stores the results of lines that have none yet, with their usage, and counts them. One statement: a line has its result, its usage and
- * its place in the counters, or nothing of it. Not prepared: a plan for the small table of the first lines would scan a large one.
+ * Stores the results of lines that have none yet, with their usage, and counts them. One statement: a line has its
+ * result, its usage and its place in the counters, or nothing of it. Not prepared: a plan for the small table of the
+ * first lines would scan a large one.
  */
 const SAVE_RESULTS = `
   with results as (

@@ -6,8 +6,8 @@ const PREFIX_CHARACTERS = [128, 512, 2_048, 8_192, 32_768, 131_072];
 const HASH_DIGITS = 8;
 
 /**
- * Returns the key of a prompt for `orderByPrefix`: hashes of its prefixes of growing length, and of all its text. `text` is the prompt in
- * the order in which a model reads it.
+ * Returns the key of a prompt for `orderByPrefix`: hashes of its prefixes of growing length, and of all its text.
+ * `text` is the prompt in the order in which a model reads it.
  */
 export function orderKey(text: string): string {
   const shorter = PREFIX_CHARACTERS.filter((length) => length < text.length);
@@ -16,8 +16,8 @@ export function orderKey(text: string): string {
 }
 
 /**
- * Orders lines so that those with a long common prefix follow each other, and others stay in their order: a file without common prefixes
- * is read from its beginning to its end. `at`: digits that the lines have in common.
+ * Orders lines so that those with a long common prefix follow each other, and others stay in their order: a file
+ * without common prefixes is read from its beginning to its end. `at`: digits that the lines have in common.
  */
 export function orderByPrefix<T extends { orderKey: string }>(lines: readonly T[], at = 0): T[] {
   const groups = new Map<string, T[]>();

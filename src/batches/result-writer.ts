@@ -23,8 +23,8 @@ const DATABASE_OUTAGE: RetryPolicy = {
 const OUTBOX_LINES = 500;
 
 /**
- * Stores the results of a batch's lines with group commit, then their usage in the ledger. A result and its usage are stored by one
- * statement (outbox), so a crash between line and ledger neither repeats nor forgets a billed call.
+ * Stores the results of a batch's lines with group commit, then their usage in the ledger. A result and its usage are
+ * stored by one statement (outbox), so a crash between line and ledger neither repeats nor forgets a billed call.
  */
 export class ResultWriter {
   readonly #deps: ResultWriterDeps;

@@ -28,8 +28,8 @@ export interface LineContext {
 }
 
 /**
- * Runs a line until it has a result, with retries. A line that waits for a retry holds neither a permit nor its body. Throws the reason of
- * the signals when no attempt may start any more.
+ * Runs a line until it has a result, with retries. A line that waits for a retry holds neither a permit nor its body.
+ * Throws the reason of the signals when no attempt may start any more.
  */
 export function runLine(context: LineContext, line: PendingLine): Promise<LineResult> {
   const { permits, batch, stop } = context;

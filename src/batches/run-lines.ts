@@ -23,8 +23,8 @@ const CANCELLED = { code: 'batch_cancelled', message: 'The batch was cancelled b
 const EXPIRED = { code: 'batch_expired', message: 'The batch expired before this request was run.' };
 
 /**
- * Runs the lines of a batch that have no result, until all have one, the batch is cancelled or it expires. Lines in progress then end; the
- * others fail. Afterwards all lines have results, and the batch is ready for its files.
+ * Runs the lines of a batch that have no result, until all have one, the batch is cancelled or it expires. Lines in
+ * progress then end; the others fail. Afterwards all lines have results, and the batch is ready for its files.
  */
 export async function runLines(deps: RunDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
   await recordLeftUsage(deps, batch.id);

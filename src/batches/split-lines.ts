@@ -14,8 +14,8 @@ const CR = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /**
- * Splits a byte stream into lines that end with LF or CRLF; the last one may lack it. Skips a byte order mark and lines of white space.
- * Buffers at most one line of `maxBytes`.
+ * Splits a byte stream into lines that end with LF or CRLF; the last one may lack it. Skips a byte order mark and lines
+ * of white space. Buffers at most one line of `maxBytes`.
  */
 export async function* splitLines(content: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<FileLine> {
   const line = new LineBuffer(maxBytes);

@@ -43,8 +43,8 @@ export const batches = pgTable(
 );
 
 /**
- * The lines of batches that have not ended: where each stands in the input file, and its result. The rows are deleted in the
- * transaction that commits the output and error files.
+ * The lines of batches that have not ended: where each stands in the input file, and its result. The rows are deleted
+ * in the transaction that commits the output and error files.
  */
 export const batchLines = pgTable(
   'batch_lines',

@@ -24,8 +24,9 @@ export type ValidationDeps = Pick<Deps, 'db' | 'blobs' | 'models' | 'metrics' | 
 const LINES_PER_INSERT = 500;
 
 /**
- * Validates the input file of a batch and stores where its lines are. Memory does not depend on the size of the file. Starts again after a
- * crash. Afterwards the batch is `in_progress` or `failed`, or in the state to which something else has brought it.
+ * Validates the input file of a batch and stores where its lines are. Memory does not depend on the size of the file.
+ * Starts again after a crash. Afterwards the batch is `in_progress` or `failed`, or in the state to which something
+ * else has brought it.
  */
 export async function validateBatch(deps: ValidationDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
   if (deps.now() >= batch.expiresAt.getTime()) return expireBatch(deps, batch);
@@ -64,7 +65,9 @@ async function expireBatch(deps: ValidationDeps, batch: BatchRow): Promise<void>
   if (isExpired) batchMetrics(deps.metrics).ended('expired');
 }
 
-/** Runs `write` in a transaction while the batch is `validating`. Returns false if it is not, as after a cancellation. */
+/**
+ * Runs `write` in a transaction while the batch is `validating`. Returns false if it is not, as after a cancellation.
+ */
 function whileValidating(
   { db }: ValidationDeps,
   { id, organizationId }: BatchRow,

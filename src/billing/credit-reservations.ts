@@ -25,8 +25,9 @@ export interface CreditDeps {
 }
 
 /**
- * Reserves credits before calls, correct across processes. Each process leases a share of a balance or budget and reserves from it in memory;
- * the database is asked only when the share is used up. The ledger deducts costs from account and lease in the statement of the usage records.
+ * Reserves credits before calls, correct across processes. Each process leases a share of a balance or budget and
+ * reserves from it in memory; the database is asked only when the share is used up. The ledger deducts costs from
+ * account and lease in the statement of the usage records.
  */
 export class CreditReservations {
   readonly #db: Database;
@@ -64,7 +65,9 @@ export class CreditReservations {
     await this.#givingBack;
   }
 
-  /** Reads the limits of a key or of an organization's keys again, and stops using leases that may have been revoked. */
+  /**
+   * Reads the limits of a key or of an organization's keys again, and stops using leases that may have been revoked.
+   */
   evictLimits(id: string): void {
     this.#limits.evict(id);
     for (const share of this.#shares.values()) {

@@ -10,8 +10,8 @@ interface WaitingCall {
 }
 
 /**
- * What this process holds of an account, in memory. Never more than its lease in the database, so any number of processes together spend no
- * more than the account has: the lease grows before the share does, and shrinks after it.
+ * What this process holds of an account, in memory. Never more than its lease in the database, so any number of
+ * processes together spend no more than the account has: the lease grows before the share does, and shrinks after it.
  */
 export class CreditShare {
   account: CreditAccount;

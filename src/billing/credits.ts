@@ -47,8 +47,8 @@ export async function sumLeases(sql: Sql, account: string): Promise<number> {
 }
 
 /**
- * Sets the balance of an organization; null makes it unlimited. Calls in progress are charged what the new balance covers. Returns the
- * transaction; null when the organization does not exist.
+ * Sets the balance of an organization; null makes it unlimited. Calls in progress are charged what the new balance
+ * covers. Returns the transaction; null when the organization does not exist.
  */
 export function setBalance(
   sql: Sql,
@@ -64,8 +64,8 @@ export function setBalance(
 }
 
 /**
- * Adds credit; a negative amount subtracts it. Returns the transaction; null when the organization does not exist. Throws 400
- * `invalid_value` with param `amount_micros` when the balance is unlimited or would be negative.
+ * Adds credit; a negative amount subtracts it. Returns the transaction; null when the organization does not exist.
+ * Throws 400 `invalid_value` with param `amount_micros` when the balance is unlimited or would be negative.
  */
 export function adjustBalance(
   sql: Sql,

@@ -5,7 +5,9 @@ import { isRunning } from '../leases/process-lease.ts';
 import { sumKeyUsage } from './credits.ts';
 import { creditLeases, keySpend } from './tables.ts';
 
-/** A lease is extended by this part of the balance: most reservations need no statement, and little credit lies idle. */
+/**
+ * A lease is extended by this part of the balance: most reservations need no statement, and little credit lies idle.
+ */
 const SPARE_DIVISOR = 32;
 
 /** What a lease holds a part of: the balance of an organization, or the budget of a key in one period. */
@@ -23,8 +25,8 @@ export interface ExtendedLease {
 }
 
 /**
- * Sets the lease of this process to `targetMicros` and some more, or to what the other processes have left. The row of the account is locked
- * until the end, so leases never add up to more than the account has.
+ * Sets the lease of this process to `targetMicros` and some more, or to what the other processes have left. The row of
+ * the account is locked until the end, so leases never add up to more than the account has.
  */
 export function extendLease(
   sql: Sql,
@@ -60,7 +62,9 @@ export function extendLease(
   });
 }
 
-/** Locks the row of an account. `limitMicros`: null is unlimited; read, not cached, as another process may change it. */
+/**
+ * Locks the row of an account. `limitMicros`: null is unlimited; read, not cached, as another process may change it.
+ */
 async function lockAccount(
   sql: Sql,
   { id, budget }: CreditAccount,
@@ -91,8 +95,8 @@ async function lockAccount(
 }
 
 /**
- * Lowers leases of this process to the given amounts, in micros; 0 ends a lease. Returns all leases as they were before: those that are
- * missing have expired, and those of 0 were revoked.
+ * Lowers leases of this process to the given amounts, in micros; 0 ends a lease. Returns all leases as they were
+ * before: those that are missing have expired, and those of 0 were revoked.
  */
 export async function lowerLeases(
   sql: Sql,

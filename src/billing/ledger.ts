@@ -23,9 +23,10 @@ const TYPES = Object.entries(RECORDED).map(([field, column]) => `"${field}" ${co
 const INSERT = `insert into usage_records (${COLUMNS}) select ${FIELDS} from json_to_recordset($1::json) as row (${TYPES})`;
 
 /**
- * Inserts records and deducts their costs from balances, budgets and leases, in one statement: a crash leaves all of it or nothing.
- * Records that exist already, from an attempt whose result was lost, are not charged again. A balance is charged at most what it has.
- * Rows are locked in the order of lease extensions (account, then lease; accounts by id), so that statements cannot deadlock.
+ * Inserts records and deducts their costs from balances, budgets and leases, in one statement: a crash leaves all of it
+ * or nothing. Records that exist already, from an attempt whose result was lost, are not charged again. A balance is
+ * charged at most what it has. Rows are locked in the order of lease extensions (account, then lease; accounts by id),
+ * so that statements cannot deadlock.
  */
 const INSERT_AND_CHARGE = `
   with rows as materialized (
@@ -103,8 +104,8 @@ export class Ledger {
   }
 
   /**
-   * Resolves when the record is durable and its cost deducted from what was reserved for it. Retries cannot write it twice. Ends the
-   * reservation in every case.
+   * Resolves when the record is durable and its cost deducted from what was reserved for it. Retries cannot write it
+   * twice. Ends the reservation in every case.
    */
   record(record: UsageRecord, reservation: Reservation | null = null): Promise<void> {
     return this.#records.add({ record, reservation });

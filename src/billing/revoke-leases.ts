@@ -10,8 +10,9 @@ import { creditLeases } from './tables.ts';
 const POLL_MS = 20;
 
 /**
- * Revokes the leases of an organization, or of the budgets of a key, in the transaction that lowers their limit: sets them to 0. Processes are
- * notified, or notice within a second, and replace or delete theirs once they use no more of it.
+ * Revokes the leases of an organization, or of the budgets of a key, in the transaction that lowers their limit: sets
+ * them to 0. Processes are notified, or notice within a second, and replace or delete theirs once they use no more of
+ * it.
  */
 export async function revokeLeases(sql: Sql, id: string): Promise<void> {
   // In the order of the other statements, so that none of them deadlock.
@@ -25,8 +26,9 @@ export async function revokeLeases(sql: Sql, id: string): Promise<void> {
 }
 
 /**
- * Revokes leases as `revokeLeases` does, in the transaction that introduces or replaces a limit: processes that were not limited, or limited
- * otherwise, hold no lease of it. Each running process gets a revoked one, and deletes it once it has read the limit again.
+ * Revokes leases as `revokeLeases` does, in the transaction that introduces or replaces a limit: processes that were
+ * not limited, or limited otherwise, hold no lease of it. Each running process gets a revoked one, and deletes it once
+ * it has read the limit again.
  */
 export async function revokeEverywhere(sql: Sql, id: string): Promise<void> {
   await sql.execute(fragment`
@@ -37,8 +39,8 @@ export async function revokeEverywhere(sql: Sql, id: string): Promise<void> {
 }
 
 /**
- * Resolves when no process can use a revoked lease of an organization or a key: within milliseconds, where notifications are lost after two
- * seconds, and at the latest when a process that does not answer counts as ended.
+ * Resolves when no process can use a revoked lease of an organization or a key: within milliseconds, where
+ * notifications are lost after two seconds, and at the latest when a process that does not answer counts as ended.
  */
 export async function awaitRevocations(sql: Sql, id: string): Promise<void> {
   const isRevoked = and(matchesHolder(id), eq(creditLeases.amountMicros, 0), isRunning(fragment`process_id`));

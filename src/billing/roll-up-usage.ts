@@ -5,8 +5,8 @@ import { DAY_MS, deleteRecordsBefore, insertDay, oldestRecordAt, rolledUpUntil }
 const SETTLE_MS = 60 * 60_000;
 
 /**
- * Adds up the usage of every UTC day that has ended, in order, and deletes records older than the retention time, a day at a time. Only
- * days that were added up are deleted. May run in several processes at once.
+ * Adds up the usage of every UTC day that has ended, in order, and deletes records older than the retention time, a day
+ * at a time. Only days that were added up are deleted. May run in several processes at once.
  */
 export async function rollUpUsage({ db, config, now }: Pick<Deps, 'db' | 'config' | 'now'>): Promise<void> {
   const oldest = await oldestRecordAt(db.sql);

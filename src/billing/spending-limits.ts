@@ -21,8 +21,8 @@ interface CachedLimits extends SpendingLimits {
 }
 
 /**
- * The spending limits of keys, read from the database and cached. They are not part of `Caller`, so that jobs and batches, which run
- * without the key itself, are limited as well.
+ * The spending limits of keys, read from the database and cached. They are not part of `Caller`, so that jobs and
+ * batches, which run without the key itself, are limited as well.
  */
 export class SpendingLimitsCache {
   readonly #db: Pick<Database, 'sql'>;

@@ -14,7 +14,10 @@ export interface SummaryQuery {
   model: string | null;
 }
 
-/** Figures of all calls (`bucket` and `model` are null), of a bucket (Unix seconds), or of a model. Percentiles: 50th and 95th. */
+/**
+ * Figures of all calls (`bucket` and `model` are null), of a bucket (Unix seconds), or of a model. Percentiles: 50th
+ * and 95th.
+ */
 interface SummaryRow extends Omit<CallSummary, 'latency_ms' | 'first_token_ms'> {
   bucket: number | null;
   model: string | null;
@@ -25,7 +28,8 @@ interface SummaryRow extends Omit<CallSummary, 'latency_ms' | 'first_token_ms'> 
 const PERCENTILES = 'percentile_cont(array[0.5, 0.95]) within group';
 
 /**
- * One scan of the usage records by their primary key. Batch lines count, but their duration does not: they wait while other requests run.
+ * One scan of the usage records by their primary key. Batch lines count, but their duration does not: they wait while
+ * other requests run.
  */
 const SUMMARIZE = `
   with calls as (

@@ -5,8 +5,8 @@ import { processes } from '../leases/tables.ts';
 const sum = (name: string) => bigint(name, { mode: 'number' }).notNull();
 
 /**
- * One row per model call, written before its response ends. Ids start with their creation time, so the primary key serves time ranges;
- * every further index would cost time in each request.
+ * One row per model call, written before its response ends. Ids start with their creation time, so the primary key
+ * serves time ranges; every further index would cost time in each request.
  */
 export const usageRecords = pgTable('usage_records', {
   id: text().primaryKey(),
@@ -101,8 +101,9 @@ export const keySpend = pgTable(
 );
 
 /**
- * Amounts that processes hold for calls in progress: of a balance (`account`: the id of the organization) or of a budget (`key id/period`).
- * 0: revoked, and not acknowledged by the process yet. Those of processes that have ended do not count.
+ * Amounts that processes hold for calls in progress: of a balance (`account`: the id of the organization) or of a
+ * budget (`key id/period`). 0: revoked, and not acknowledged by the process yet. Those of processes that have ended do
+ * not count.
  */
 export const creditLeases = pgTable(
   'credit_leases',

@@ -33,8 +33,8 @@ const SUMS = ['prompt_tokens', 'cached_tokens', 'completion_tokens', 'searches',
 export const firstIdAt = (time: number): string => minIdAt('usage', time);
 
 /**
- * Adds up usage by bucket, organization and groups, in that order. Days come from the daily sums as far as those reach, everything else
- * from the records. Returns up to `limit + 1` rows.
+ * Adds up usage by bucket, organization and groups, in that order. Days come from the daily sums as far as those reach,
+ * everything else from the records. Returns up to `limit + 1` rows.
  */
 export async function sumUsage(db: Database, query: UsageQuery): Promise<UsageSum[]> {
   const columns = query.groups.map((group) => USAGE_GROUPS[group]);

@@ -15,14 +15,14 @@ export interface ByteRange {
 }
 
 /**
- * Storage of immutable blobs by key, in a local folder or an S3-compatible store. Both pass `test/blob-conformance.test.ts`. Memory
- * use does not depend on the size of a blob.
+ * Storage of immutable blobs by key, in a local folder or an S3-compatible store. Both pass
+ * `test/blob-conformance.test.ts`. Memory use does not depend on the size of a blob.
  */
 export interface BlobStore {
   readonly kind: 'folder' | 's3';
   /**
-   * Stores `source` under a key of `newBlobKey`. Durable against process and machine crashes once resolved. When the source throws or
-   * the signal aborts, stores nothing and throws that error.
+   * Stores `source` under a key of `newBlobKey`. Durable against process and machine crashes once resolved. When the
+   * source throws or the signal aborts, stores nothing and throws that error.
    */
   put(key: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<StoredBlob>;
   /** Reads a blob, or a range within it. Throws `BlobNotFoundError` when the key does not exist. */
@@ -31,7 +31,9 @@ export interface BlobStore {
   size(key: string, signal: AbortSignal): Promise<number | null>;
   /** Deletes a blob and the remains of an interrupted `put`. Idempotent. */
   delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Health check: resolves when the store accepts writes. Otherwise throws an Error with a message for the operator. */
+  /**
+   * Health check: resolves when the store accepts writes. Otherwise throws an Error with a message for the operator.
+   */
   check(signal: AbortSignal): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;

@@ -16,8 +16,8 @@ const FILE_MODE = 0o600;
 const INCOMPLETE = 'unfinished';
 
 /**
- * Opens a folder as a blob store; creates the folder if needed. Throws an `OperatorError` when it cannot be used. Several processes
- * of one machine can share a folder.
+ * Opens a folder as a blob store; creates the folder if needed. Throws an `OperatorError` when it cannot be used.
+ * Several processes of one machine can share a folder.
  */
 export async function openFolderStore(folder: string): Promise<BlobStore> {
   try {

@@ -13,8 +13,8 @@ export class Meter {
   #bytes = 0;
 
   /**
-   * Passes the stream through. Throws the reason of the signal as soon as it aborts, even while the source is stalled; the source is
-   * asked to stop, but not awaited.
+   * Passes the stream through. Throws the reason of the signal as soon as it aborts, even while the source is stalled;
+   * the source is asked to stop, but not awaited.
    */
   async *pass(source: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const iterator = source[Symbol.asyncIterator]();

@@ -21,9 +21,9 @@ export interface ObjectLocation {
 }
 
 /**
- * Stores a stream as one object: with one request if it fits into a part, otherwise as a multipart upload. Removes sent parts on
- * failure. Replaces `@aws-sdk/lib-storage`, which rejects before that cleanup, passes no signal to its requests, and depends on ten
- * packages for browsers.
+ * Stores a stream as one object: with one request if it fits into a part, otherwise as a multipart upload. Removes sent
+ * parts on failure. Replaces `@aws-sdk/lib-storage`, which rejects before that cleanup, passes no signal to its
+ * requests, and depends on ten packages for browsers.
  */
 export async function putMultipart(
   client: S3Client,

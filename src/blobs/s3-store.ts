@@ -32,8 +32,8 @@ const NETWORK_CODE =
 const NETWORK_NAME = /^(TimeoutError|RequestTimeout|NetworkingError)$/;
 
 /**
- * Opens a bucket of an S3-compatible store by URL (see `parseS3Url`), with the default credential chain of AWS (environment, `~/.aws`,
- * instance role). Throws an `OperatorError` for an invalid URL. Does not connect; `check` does.
+ * Opens a bucket of an S3-compatible store by URL (see `parseS3Url`), with the default credential chain of AWS
+ * (environment, `~/.aws`, instance role). Throws an `OperatorError` for an invalid URL. Does not connect; `check` does.
  */
 export function openS3Store(url: string): BlobStore {
   const location = parseS3Url(url);

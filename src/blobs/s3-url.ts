@@ -17,8 +17,8 @@ const DEFAULT_REGION = 'us-east-1';
 const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'path_style']);
 
 /**
- * Parses `s3://bucket/prefix?endpoint=...&region=...&path_style=true|false`. `path_style` defaults to true with an own endpoint.
- * Throws an `OperatorError` that names the defect.
+ * Parses `s3://bucket/prefix?endpoint=...&region=...&path_style=true|false`. `path_style` defaults to true with an own
+ * endpoint. Throws an `OperatorError` that names the defect.
  */
 export function parseS3Url(text: string): S3Location {
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -9,8 +9,8 @@ const PINNED_NODE = fileURLToPath(new URL('../../node_modules/node/bin/node', im
 const SIGNAL_EXIT = { SIGHUP: 129, SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
 
 /**
- * Runs this command again on the installed Node and never returns from it: `quire` started by a global link or a shell script gets the
- * Node of the machine. Returns without effect when Node is not installed.
+ * Runs this command again on the installed Node and never returns from it: `quire` started by a global link or a shell
+ * script gets the Node of the machine. Returns without effect when Node is not installed.
  */
 export async function runOnPinnedNode() {
   if (!existsSync(PINNED_NODE) || realpathSync(PINNED_NODE) === realpathSync(process.execPath)) return;

@@ -1,6 +1,6 @@
 /**
- * Side-effect module that speeds up the imports of this process and its children. Import it before large modules. Plain JavaScript,
- * because type stripping is part of the cost that it avoids.
+ * Side-effect module that speeds up the imports of this process and its children. Import it before large modules. Plain
+ * JavaScript, because type stripping is part of the cost that it avoids.
  */
 import { enableCompileCache, getCompileCacheDir, registerHooks } from 'node:module';
 
@@ -11,8 +11,8 @@ const cacheFolder = getCompileCacheDir();
 if (cacheFolder !== undefined) process.env['NODE_COMPILE_CACHE'] ??= cacheFolder;
 
 /**
- * Node parses the `package.json` of Drizzle (170 kB of exports) for each of its hundred modules to find the module type. All are ES
- * modules, so this hook skips the lookup.
+ * Node parses the `package.json` of Drizzle (170 kB of exports) for each of its hundred modules to find the module
+ * type. All are ES modules, so this hook skips the lookup.
  */
 const DRIZZLE = '/node_modules/drizzle-orm/';
 

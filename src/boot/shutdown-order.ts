@@ -1,8 +1,8 @@
 import type { Lifecycle } from '../lib/lifecycle.ts';
 
 /**
- * Shutdown order of the service, the worker and commands that open the database. No usage record is lost: every call settles before
- * the ledger is flushed, and the ledger is flushed before the database closes.
+ * Shutdown order of the service, the worker and commands that open the database. No usage record is lost: every call
+ * settles before the ledger is flushed, and the ledger is flushed before the database closes.
  */
 export const SHUTDOWN_ORDER = [
   // The model download of the first start.

@@ -38,10 +38,11 @@ interface MarkedStore {
 }
 
 /**
- * Throws an `OperatorError` that names the setting when the blob store, the search index or the key of stored credentials is not the one
- * that belongs to the database: such a process would serve empty searches and mark the indexes of the other processes as damaged. The
- * first process on a database decides what belongs to it. Stores are recognized by a marker in them, so that two machines may reach one
- * store by different URLs. An embedded database belongs to one process: nothing to compare.
+ * Throws an `OperatorError` that names the setting when the blob store, the search index or the key of stored
+ * credentials is not the one that belongs to the database: such a process would serve empty searches and mark the
+ * indexes of the other processes as damaged. The first process on a database decides what belongs to it. Stores are
+ * recognized by a marker in them, so that two machines may reach one store by different URLs. An embedded database
+ * belongs to one process: nothing to compare.
  */
 export async function requireOwnStores(deps: IdentityDeps): Promise<void> {
   if (deps.db.isExclusive) return;

@@ -8,9 +8,10 @@ import { annotate, viewContext } from './view-context.ts';
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
- * Converts generation events to stream chunks. The first chunk of a choice has the role, the last one an empty delta and the finish
- * reason. A call that includes usage ends with a chunk that has the usage and no choices; `usage` of the other chunks is then null. With
- * knowledge bases, the chunk before the finish reason has the annotations and the context.
+ * Converts generation events to stream chunks. The first chunk of a choice has the role, the last one an empty delta
+ * and the finish reason. A call that includes usage ends with a chunk that has the usage and no choices; `usage` of the
+ * other chunks is then null. With knowledge bases, the chunk before the finish reason has the annotations and the
+ * context.
  */
 export async function* toChunks(run: ChatRun): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const { includesUsage } = run.chat;

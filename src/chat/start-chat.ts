@@ -36,8 +36,8 @@ export interface StartedChat {
 }
 
 /**
- * Screens one chat completion, and begins to retrieve its documents and to generate. Usage is recorded once, when the events of the
- * generation end for any reason.
+ * Screens one chat completion, and begins to retrieve its documents and to generate. Usage is recorded once, when the
+ * events of the generation end for any reason.
  */
 export async function startChat(deps: ChatDeps, chat: ChatCall, signal: AbortSignal): Promise<ChatRun> {
   const { admission, input } = chat;

@@ -31,8 +31,9 @@ export class AdminApiError extends OperatorError {
 class NoService extends Error {}
 
 /**
- * Runs `use` with the admin API of the service that runs on the data folder; otherwise opens the database and runs the same routes in this
- * process, with started engines if it `needsModels`. A command that `isReadOnly` fails instead of creating a data folder.
+ * Runs `use` with the admin API of the service that runs on the data folder; otherwise opens the database and runs the
+ * same routes in this process, with started engines if it `needsModels`. A command that `isReadOnly` fails instead of
+ * creating a data folder.
  */
 export async function withAdminApi<T>(
   use: (client: AdminClient) => Promise<T>,

@@ -33,8 +33,8 @@ export interface ApiClient {
 }
 
 /**
- * Creates a client of the service at `QUIRE_URL`, otherwise of the service that runs on the data folder, otherwise at `QUIRE_HOST` and
- * `QUIRE_PORT`. Throws an `OperatorError` when no API key is set or `QUIRE_URL` is not an HTTP URL.
+ * Creates a client of the service at `QUIRE_URL`, otherwise of the service that runs on the data folder, otherwise at
+ * `QUIRE_HOST` and `QUIRE_PORT`. Throws an `OperatorError` when no API key is set or `QUIRE_URL` is not an HTTP URL.
  */
 export async function openApiClient(): Promise<ApiClient> {
   const config = await loadClientConfig();

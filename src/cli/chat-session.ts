@@ -45,8 +45,8 @@ export class ChatSession {
   }
 
   /**
-   * Sends the conversation with a new message. Forgets the oldest messages when the model's context is too short, and a message that got no
-   * answer.
+   * Sends the conversation with a new message. Forgets the oldest messages when the model's context is too short, and a
+   * message that got no answer.
    */
   async answer(text: string, write: (text: string) => unknown, signal: AbortSignal): Promise<StreamedAnswer> {
     const message: Message = { role: 'user', content: text };

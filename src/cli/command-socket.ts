@@ -10,8 +10,9 @@ const MAX_REQUEST_BYTES = 65_536;
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Listens for commands in the data folder, which this process has locked. Replaces the stale socket of a killed service. Throws an
- * `OperatorError` when another process listens on the socket: versions before the lock file had only the socket.
+ * Listens for commands in the data folder, which this process has locked. Replaces the stale socket of a killed
+ * service. Throws an `OperatorError` when another process listens on the socket: versions before the lock file had only
+ * the socket.
  */
 export async function listenForCommands(
   dataDir: string,

@@ -12,7 +12,9 @@ export class UsageError extends Error {
   }
 }
 
-/** Commander's `Command` with `quire`'s conventions: throws errors, prints help by `console`, examples after options. */
+/**
+ * Commander's `Command` with `quire`'s conventions: throws errors, prints help by `console`, examples after options.
+ */
 export class CliCommand extends Command {
   constructor(name?: string) {
     super(name);

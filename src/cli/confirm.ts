@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { OperatorError } from '../lib/operator-error.ts';
 
-/** Asks before a deletion, unless `--yes` is set. Throws an `OperatorError` for another answer, or without a terminal. */
+/**
+ * Asks before a deletion, unless `--yes` is set. Throws an `OperatorError` for another answer, or without a terminal.
+ */
 export async function requireConfirmation(isConfirmed: boolean | undefined, consequence: string): Promise<void> {
   if (isConfirmed) return;
   if (!process.stdin.isTTY) throw new OperatorError(`${consequence} Repeat it with --yes.`);

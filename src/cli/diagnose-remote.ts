@@ -21,8 +21,8 @@ export function isSameService(url: string, localUrl: string | null): boolean {
 }
 
 /**
- * Diagnoses the service at a base URL through its API. Throws an `OperatorError` with the next step when it cannot be reached or is not
- * Quire.
+ * Diagnoses the service at a base URL through its API. Throws an `OperatorError` with the next step when it cannot be
+ * reached or is not Quire.
  */
 export async function diagnoseRemote(origin: string, apiKey: string | null): Promise<RemoteDiagnosis> {
   const { version } = await fetchJson<{ version?: unknown }>(origin, '/version', (body) => 'version' in body);

@@ -9,8 +9,8 @@ const REPEAT_WINDOW_MS = 500;
 const EXIT_SIGINT = 130;
 
 /**
- * Runs `work` with an AbortSignal. The first SIGINT or SIGTERM aborts it, so that `work` can clean up. A second one exits
- * immediately.
+ * Runs `work` with an AbortSignal. The first SIGINT or SIGTERM aborts it, so that `work` can clean up. A second one
+ * exits immediately.
  */
 export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();

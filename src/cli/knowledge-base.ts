@@ -44,9 +44,9 @@ export async function findKnowledgeBaseByName(api: ApiClient, idOrName: string):
 }
 
 /**
- * Creates a knowledge base with an `Idempotency-Key` that depends on the name, so that concurrent commands create one. `isNew` is
- * false when another command created it. The server replays a response for 24 hours; when the knowledge base of the response has
- * been deleted or renamed since, the next key depends on its id too.
+ * Creates a knowledge base with an `Idempotency-Key` that depends on the name, so that concurrent commands create one.
+ * `isNew` is false when another command created it. The server replays a response for 24 hours; when the knowledge base
+ * of the response has been deleted or renamed since, the next key depends on its id too.
  */
 export async function createKnowledgeBaseOnce(api: ApiClient, name: string): Promise<{ id: string; isNew: boolean }> {
   for (let seed = name; ; ) {

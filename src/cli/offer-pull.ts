@@ -17,8 +17,8 @@ export interface PullOffer {
 }
 
 /**
- * Asks the person at the terminal of a first start whether to download a real model, and starts the download after yes. Asks nothing where
- * the memory is too little or the hub does not answer.
+ * Asks the person at the terminal of a first start whether to download a real model, and starts the download after yes.
+ * Asks nothing where the memory is too little or the hub does not answer.
  */
 export async function offerPull({ pull, input, output, decline, showUnreachable, signal }: PullOffer): Promise<void> {
   const model = pull.chooseModel();
@@ -51,7 +51,8 @@ export async function offerPull({ pull, input, output, decline, showUnreachable,
 export function canAsk(): boolean {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false;
   try {
-    // Fields after the name of the program, which may contain spaces: state, parent, group, session, terminal, foreground group.
+    // Fields after the name of the program, which may contain spaces: state, parent, group, session, terminal,
+    // foreground group.
     const fields = readFileSync('/proc/self/stat', 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');

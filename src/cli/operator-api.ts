@@ -19,8 +19,8 @@ export interface OperatorResponse {
 }
 
 /**
- * The admin API of commands. It listens nowhere: requests come from this process or through the command socket, whose file only the user of
- * the service may open, and are those of the operator.
+ * The admin API of commands. It listens nowhere: requests come from this process or through the command socket, whose
+ * file only the user of the service may open, and are those of the operator.
  */
 export function openOperatorApi(
   deps: AdminDeps & Pick<Deps, 'logger'>,

@@ -118,8 +118,8 @@ Environment:
 Use 'quire <command> --help' for the options and examples of a command. Manual: docs/use/cli.md`;
 
 /**
- * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's `CommanderError`
- * after help or the version has been printed, and the error of a failed command.
+ * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's
+ * `CommanderError` after help or the version has been printed, and the error of a failed command.
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
   // `quire help keys create` is `quire keys create --help`.

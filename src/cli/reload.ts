@@ -23,8 +23,8 @@ export interface ReloadableService {
 }
 
 /**
- * Reads the configuration file again and applies what can be applied without a restart. Returns the configuration that is in force
- * now: the current one when the new one is invalid or a model cannot be served. Never throws.
+ * Reads the configuration file again and applies what can be applied without a restart. Returns the configuration that
+ * is in force now: the current one when the new one is invalid or a model cannot be served. Never throws.
  */
 export async function reloadConfig(current: Config, service: ReloadableService): Promise<Config> {
   const { logger, bindings, limiter, load = loadConfig } = service;
@@ -50,8 +50,8 @@ export async function reloadConfig(current: Config, service: ReloadableService):
 }
 
 /**
- * Reloads the configuration on SIGHUP, one reload after the other. A process with a terminal gets SIGHUP when the terminal is closed,
- * and stops then instead. Returns a function that ends it.
+ * Reloads the configuration on SIGHUP, one reload after the other. A process with a terminal gets SIGHUP when the
+ * terminal is closed, and stops then instead. Returns a function that ends it.
  */
 export function reloadOnHangup(config: Config, service: ReloadableService): () => void {
   if (process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY) return () => {};

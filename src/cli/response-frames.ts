@@ -2,8 +2,8 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SseParser } from '../lib/sse-parser.ts';
 
 /**
- * Yields the events of a stream of the API until `[DONE]`. Throws an `OperatorError` for an error frame, and when the connection is
- * lost.
+ * Yields the events of a stream of the API until `[DONE]`. Throws an `OperatorError` for an error frame, and when the
+ * connection is lost.
  */
 export async function* responseFrames<Frame extends object>(
   response: Response,

@@ -44,8 +44,8 @@ interface StartingService {
 }
 
 /**
- * Runs the service until a signal; `api` without its background work. `flags` are settings of the command line. Throws an `OperatorError`
- * when it cannot start.
+ * Runs the service until a signal; `api` without its background work. `flags` are settings of the command line. Throws
+ * an `OperatorError` when it cannot start.
  */
 export async function runService(flags: Record<string, string>, command: 'serve' | 'api'): Promise<void> {
   const config = loadConfig(undefined, flags);
@@ -177,8 +177,8 @@ async function startService(starting: StartingService): Promise<Booted> {
 }
 
 /**
- * Begins to download a larger model, where the configuration allows it and none is bound. At a terminal, `ask` asks first. Null: nothing is
- * downloaded.
+ * Begins to download a larger model, where the configuration allows it and none is bound. At a terminal, `ask` asks
+ * first. Null: nothing is downloaded.
  */
 async function startInitialPull(
   { bindings }: Booted,

@@ -12,8 +12,8 @@ export async function exitIfSignalled(): Promise<void> {
 }
 
 /**
- * Resolves on the first SIGTERM or SIGINT, and on SIGHUP if the process has a terminal, which was closed then. A second one exits
- * immediately.
+ * Resolves on the first SIGTERM or SIGINT, and on SIGHUP if the process has a terminal, which was closed then. A second
+ * one exits immediately.
  */
 export function waitForSignal(logger: Logger): Promise<void> {
   const hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

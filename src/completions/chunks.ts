@@ -10,8 +10,8 @@ import type { CompletionRun, PromptEvent } from './start-completion.ts';
 type Choice = CompletionChunk['choices'][number];
 
 /**
- * Converts events to stream chunks. A call that includes usage ends with a chunk that has the usage and no choices; `usage` of the other
- * chunks is then null.
+ * Converts events to stream chunks. A call that includes usage ends with a chunk that has the usage and no choices;
+ * `usage` of the other chunks is then null.
  */
 export async function* toCompletionChunks(run: CompletionRun): AsyncGenerator<CompletionChunk, void, undefined> {
   const { includesUsage } = run.completion;

@@ -1,8 +1,9 @@
 import type { PromptToken, TokenLogprob } from '../engines/engine.ts';
 
 /**
- * Converts log probabilities to the format of text completions. `offset`: number of characters before the first token; negative when
- * the tokenizer added a leading space to the text. As in OpenAI's API, the alternatives always include the token itself.
+ * Converts log probabilities to the format of text completions. `offset`: number of characters before the first token;
+ * negative when the tokenizer added a leading space to the text. As in OpenAI's API, the alternatives always include
+ * the token itself.
  */
 export function legacyLogprobs(tokens: readonly PromptToken[], offset: number) {
   return {

@@ -17,8 +17,8 @@ export interface ClientConfig {
 }
 
 /**
- * Reads the settings of the client commands. Empty values count as unset. The complete configuration takes 100 ms to load, so that it is
- * loaded only when there is a configuration file to read.
+ * Reads the settings of the client commands. Empty values count as unset. The complete configuration takes 100 ms to
+ * load, so that it is loaded only when there is a configuration file to read.
  */
 export async function loadClientConfig(
   environment: Record<string, string | undefined> = process.env,

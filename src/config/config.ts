@@ -48,7 +48,8 @@ const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY', f
 const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
 
 /**
- * Reads the environment and the configuration file. `flags` are variables given on the command line, which win. Throws an `OperatorError` that names the first unknown key or invalid value.
+ * Reads the environment and the configuration file. `flags` are variables given on the command line, which win. Throws
+ * an `OperatorError` that names the first unknown key or invalid value.
  */
 export function loadConfig(
   variables: Record<string, string | undefined> = process.env,

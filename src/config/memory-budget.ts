@@ -26,8 +26,8 @@ export interface MemoryBudget {
 }
 
 /**
- * Minimum limit for a start. Peak use is the first start, which creates the embedded database; with less memory the kernel kills the
- * process.
+ * Minimum limit for a start. Peak use is the first start, which creates the embedded database; with less memory the
+ * kernel kills the process.
  */
 export const MIN_MEMORY_MB = 640;
 /** Below this limit the service starts with a warning: large documents are rejected, and requests queue. */
@@ -122,8 +122,9 @@ export function planMemory(limitBytes: number): MemoryBudget {
 }
 
 /**
- * Growth of the heap between two major collections, in percent of the live heap after the last one. V8 lets a small heap grow four
- * times as large: a batch of 50,000 lines then takes up to 229 MB above idle instead of 88 MB (bench/results/batches.md).
+ * Growth of the heap between two major collections, in percent of the live heap after the last one. V8 lets a small
+ * heap grow four times as large: a batch of 50,000 lines then takes up to 229 MB above idle instead of 88 MB
+ * (bench/results/batches.md).
  */
 const HEAP_GROWING_PERCENT = 100;
 

@@ -12,7 +12,10 @@ const ASSERTION_SECONDS = 3600;
 /** A token is replaced this long before it expires. */
 const RENEWAL_SECONDS = 300;
 
-/** Codes of the reasons of 403 that do not mean missing rights: https://developers.google.com/workspace/drive/api/guides/handle-errors */
+/**
+ * Codes of the reasons of 403 that do not mean missing rights:
+ * https://developers.google.com/workspace/drive/api/guides/handle-errors
+ */
 const REASONS_OF_403: Readonly<Record<string, JobErrorCode>> = {
   rateLimitExceeded: 'rate_limited',
   userRateLimitExceeded: 'rate_limited',
@@ -41,8 +44,8 @@ type GoogleClientOptions = Pick<RestClientOptions, 'service' | 'retries'> & {
 
 /**
  * Creates a client of a Google API for a service account. Its token is requested as in
- * https://developers.google.com/identity/protocols/oauth2/service-account, without `google-auth-library`, whose requests
- * would not go through the guarded client.
+ * https://developers.google.com/identity/protocols/oauth2/service-account, without `google-auth-library`, whose
+ * requests would not go through the guarded client.
  */
 export function createGoogleClient(
   http: GuardedHttp,

@@ -31,8 +31,8 @@ const PAGES = [
 ] as const;
 
 /**
- * Content-Security-Policy of the console. Scripts come from files of the build only. Mantine writes its theme variables into a style element,
- * hence inline styles.
+ * Content-Security-Policy of the console. Scripts come from files of the build only. Mantine writes its theme variables
+ * into a style element, hence inline styles.
  */
 const CONSOLE_POLICY = [
   "default-src 'none'",

@@ -8,8 +8,8 @@ const POLL_MS = 250;
 const PROGRESS_MS = 10_000;
 
 /**
- * Repeats `connect` while the server answers that it does not accept connections yet. There is no limit: crash recovery may take many
- * minutes, and a restart of this process would not shorten it. Throws every other error.
+ * Repeats `connect` while the server answers that it does not accept connections yet. There is no limit: crash recovery
+ * may take many minutes, and a restart of this process would not shorten it. Throws every other error.
  */
 export async function awaitServer(connect: () => Promise<unknown>, name: string, logger: Logger): Promise<void> {
   const startedAt = performance.now();

@@ -6,23 +6,24 @@ import { FREE_SPACE } from '../lib/store-unavailable.ts';
 import { CANNOT_WRITE } from './failed-statement.ts';
 
 /**
- * Time for which a server counts as not writable after a failed write. The probe does not notice a limit on the size of tables, as hosted
- * databases have.
+ * Time for which a server counts as not writable after a failed write. The probe does not notice a limit on the size of
+ * tables, as hosted databases have.
  */
 const WRITE_FAILURE_MS = 5_000;
 /** `/readyz` needs no key, so its probes are limited. */
 const PROBE_INTERVAL_MS = 1_000;
 /**
- * Writes 300 KB to a temporary file beside the tables, without WAL: the rows exceed `work_mem`. Several statements in one message are one
- * transaction.
+ * Writes 300 KB to a temporary file beside the tables, without WAL: the rows exceed `work_mem`. Several statements in
+ * one message are one transaction.
  */
 const WRITE_PROBE = `set local work_mem = '64kB'; select count(*) from generate_series(1, 20000);
   do $$ begin if current_setting('transaction_read_only')::boolean
     then raise exception 'the server is read-only' using errcode = '25006'; end if; end $$`;
 
 /**
- * Returns the check of a server: it throws an `OperatorError` when the server does not respond or cannot write. `name` begins the sentence.
- * The check reaches the server by a write probe or by the function that it is given. Call this before the first connection.
+ * Returns the check of a server: it throws an `OperatorError` when the server does not respond or cannot write. `name`
+ * begins the sentence. The check reaches the server by a write probe or by the function that it is given. Call this
+ * before the first connection.
  */
 export function createCheck(pool: Pool, name: string): (reach?: () => Promise<unknown>) => Promise<void> {
   const failure = recordWriteFailures(pool);

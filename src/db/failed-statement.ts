@@ -84,8 +84,8 @@ export async function running<T>(text: string, run: () => Promise<T>): Promise<T
 
 /**
  * Patches the method of Drizzle that runs all statements, also those in transactions, so that they throw a
- * `FailedStatement`. Drizzle's own error contains all parameters, up to 500 MB of documents. The method also implements a
- * cache, which is not used.
+ * `FailedStatement`. Drizzle's own error contains all parameters, up to 500 MB of documents. The method also implements
+ * a cache, which is not used.
  */
 export function keepValuesOutOfErrors(): void {
   const value = (text: string, _parameters: unknown[], run: () => Promise<unknown>) => running(text, run);

@@ -14,8 +14,8 @@ export interface FollowedChanges {
 }
 
 /**
- * Iterates now, after each change, and when notifications may have been lost, until `signal` aborts. Each iteration reads the state: a
- * change that commits after its start leads to another iteration, several changes to one.
+ * Iterates now, after each change, and when notifications may have been lost, until `signal` aborts. Each iteration
+ * reads the state: a change that commits after its start leads to another iteration, several changes to one.
  */
 export async function* followChanges(
   db: Pick<Database, 'listen'>,

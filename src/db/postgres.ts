@@ -66,7 +66,8 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     description,
     isExclusive,
     sql: drizzle(pool),
-    // Statements of the service itself: one may serve several organizations, as the group commit of the usage records does.
+    // Statements of the service itself: one may serve several organizations, as the group commit of the usage records
+    // does.
     prepare: (name, text) => (parameter) =>
       runForOrganization('', () =>
         running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),

@@ -4,14 +4,14 @@ import { currentOrganization } from '../lib/organization-context.ts';
 import { running } from './failed-statement.ts';
 
 /**
- * Connections of the pool, and those that statements of one organization may use: slow queries of one leave connections to others. The hot
- * path writes through one statement at a time, and servers allow about 100 connections in total.
+ * Connections of the pool, and those that statements of one organization may use: slow queries of one leave connections
+ * to others. The hot path writes through one statement at a time, and servers allow about 100 connections in total.
  */
 const CONNECTIONS = { total: 10, perGroup: 5 };
 
 /**
- * A pool that shares its connections among organizations. Connection failures are a `FailedStatement` too: transactions connect before
- * their first statement.
+ * A pool that shares its connections among organizations. Connection failures are a `FailedStatement` too: transactions
+ * connect before their first statement.
  */
 export class StatementPool extends Pool {
   readonly #permits = new FairSemaphore(CONNECTIONS);
@@ -23,7 +23,8 @@ export class StatementPool extends Pool {
     super({ ...options, max: CONNECTIONS.total });
     this.#timeoutMs = options.connectionTimeoutMillis;
     this.on('release', (_error, client) => this.#giveBack.get(client)?.());
-    // Without a listener, the loss of a connection inside a transaction would end the process. Its statements fail with the reason.
+    // Without a listener, the loss of a connection inside a transaction would end the process. Its statements fail with
+    // the reason.
     this.on('connect', (client) => client.on('error', () => {}));
   }
 

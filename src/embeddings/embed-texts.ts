@@ -13,8 +13,8 @@ import { type EmbeddingsRequest, MAX_TOKENS_PER_INPUT } from './schema.ts';
 export type EmbeddingDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
- * Embeds the texts of the request without a prefix. Throws 400 for a single blank text, a text of too many tokens and an
- * unsupported `dimensions`, and what `admit`, the content policy and the engine throw.
+ * Embeds the texts of the request without a prefix. Throws 400 for a single blank text, a text of too many tokens and
+ * an unsupported `dimensions`, and what `admit`, the content policy and the engine throw.
  */
 export async function embedTexts(
   deps: EmbeddingDeps,
@@ -42,8 +42,8 @@ export async function embedTexts(
 }
 
 /**
- * Throws 400 for lists of token ids. OpenAI's models accept them, but ids of another tokenizer would be other words here.
- * Accepts a body of any shape.
+ * Throws 400 for lists of token ids. OpenAI's models accept them, but ids of another tokenizer would be other words
+ * here. Accepts a body of any shape.
  */
 export function rejectTokenIds(body: unknown): void {
   const input = typeof body === 'object' && body !== null && 'input' in body ? body.input : null;

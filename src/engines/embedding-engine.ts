@@ -34,23 +34,22 @@ export interface Embeddings {
 /**
  * A runtime that embeds texts with one model.
  *
- * Errors are `ApiError`s: 400 `token_limit_exceeded` and `invalid_value` with the path of `nameParam`, 503 `engine_unavailable`. An
- * aborted signal ends a call immediately by throwing its reason, and frees its resources.
+ * Errors are `ApiError`s: 400 `token_limit_exceeded` and `invalid_value` with the path of `nameParam`, 503
+ * `engine_unavailable`. An aborted signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface EmbeddingEngine {
   /** Returns the last known state, without I/O. */
   backend(): Backend;
   /**
    * Identifies everything that determines vectors: weights, dimensions, normalization and prefixes. Engines with equal
-   * fingerprints can
-   * share an index.
+   * fingerprints can share an index.
    */
   fingerprint(): string;
   /** Weight of the cosine similarity in hybrid scores, 0 to 1; the rest is BM25. Absent: `DEFAULT_HYBRID_WEIGHT`. */
   readonly hybridWeight?: number;
   /**
-   * Embeds texts. Texts longer than the model's window are embedded in windows. Vectors do not depend on the other texts of the
-   * call.
+   * Embeds texts. Texts longer than the model's window are embedded in windows. Vectors do not depend on the other
+   * texts of the call.
    */
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
   /** Counts the tokens of each text without special tokens. `scope`: as in `EmbeddingRequest`. */

@@ -92,9 +92,8 @@ export interface Sampling {
 }
 
 /**
- * Output format, enforced during decoding. Upstream servers enforce at most the JSON formats; an engine throws 400 for a format
- * that
- * it cannot enforce.
+ * Output format, enforced during decoding. Upstream servers enforce at most the JSON formats; an engine throws 400 for
+ * a format that it cannot enforce.
  */
 export type OutputFormat =
   | { type: 'text' }
@@ -168,15 +167,14 @@ export interface GenerationUsage {
 }
 
 /**
- * Events of a generation, in order: `prompt-end` once; per choice any number of deltas and `choice-end` once; `usage` once at the
- * end.
+ * Events of a generation, in order: `prompt-end` once; per choice any number of deltas and `choice-end` once; `usage`
+ * once at the end.
  * Deltas of choices may interleave. Deltas are not empty and end at character boundaries.
  */
 export type GenerationEvent =
   /**
-   * The prompt has been processed. `cachedTokens` is null for upstreams that report it only at the end. `promptLogprobs`: tokens
-   * of the
-   * prompt, if requested.
+   * The prompt has been processed. `cachedTokens` is null for upstreams that report it only at the end.
+   * `promptLogprobs`: tokens of the prompt, if requested.
    */
   | {
       type: 'prompt-end';
@@ -254,8 +252,8 @@ export interface GenerationEngine {
   cacheUsage(): CacheUsage | null;
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /**
-   * Counts the tokens of a prompt as `generate` reports them, without computing any. Null: not known without a generation. `scope`: the
-   * organization, for the queue. Throws as `generate` does.
+   * Counts the tokens of a prompt as `generate` reports them, without computing any. Null: not known without a
+   * generation. `scope`: the organization, for the queue. Throws as `generate` does.
    */
   countTokens?(prompt: ChatPrompt, scope: string, signal: AbortSignal): Promise<number | null>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */

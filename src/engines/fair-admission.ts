@@ -114,7 +114,9 @@ export class FairAdmission {
     };
   }
 
-  /** Whether `decideAdmission` admits a request of the scope without eviction. Allocates nothing: runs for every call. */
+  /**
+   * Whether `decideAdmission` admits a request of the scope without eviction. Allocates nothing: runs for every call.
+   */
   #hasRoom(scope: string): boolean {
     let total = 0;
     let own = 0;

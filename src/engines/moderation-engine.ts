@@ -31,17 +31,15 @@ export interface Moderation {
 /**
  * A runtime that scores texts for harm with one model.
  *
- * Errors are `ApiError`s: 400 `invalid_value` (param `input`) for input that an upstream rejects, 503 `engine_unavailable`. An
- * aborted
- * signal ends a call immediately by throwing its reason, and frees its resources.
+ * Errors are `ApiError`s: 400 `invalid_value` (param `input`) for input that an upstream rejects, 503
+ * `engine_unavailable`. An aborted signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface ModerationEngine {
   /** Returns the last known state, without I/O. */
   backend(): Backend;
   /**
-   * Scores texts of any length; a text without words scores 0. Scores do not depend on the other texts. `scope`: the organization,
-   * for
-   * fair queueing; absent for work of the service itself.
+   * Scores texts of any length; a text without words scores 0. Scores do not depend on the other texts. `scope`: the
+   * organization, for fair queueing; absent for work of the service itself.
    */
   moderate(texts: readonly string[], signal: AbortSignal, scope?: string): Promise<Moderation>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */

@@ -83,8 +83,8 @@ export class ModelRegistry implements ModelLookup {
   }
 
   /**
-   * Replaces all models. Running calls keep their engine. Returns the engines without a model, which the caller closes after those
-   * calls.
+   * Replaces all models. Running calls keep their engine. Returns the engines without a model, which the caller closes
+   * after those calls.
    */
   replace(models: readonly ServedModel[]): EngineRuntime[] {
     const before = { runtimes: this.runtimes(), models: this.#cachingModels() };

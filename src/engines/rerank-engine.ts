@@ -20,8 +20,8 @@ export interface RerankScoreWeights {
 }
 
 /**
- * Weights for cross-encoders of usual size. They score well without the search score; `chunkWeight` keeps the topic of a
- * sentence that names none. Hundreds of millions of parameters limit the number of sentences.
+ * Weights for cross-encoders of usual size. They score well without the search score; `chunkWeight` keeps the topic of
+ * a sentence that names none. Hundreds of millions of parameters limit the number of sentences.
  */
 export const DEFAULT_RERANK_SCORE_WEIGHTS: RerankScoreWeights = { searchWeight: 0, chunkWeight: 10, maxSentences: 64 };
 

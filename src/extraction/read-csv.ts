@@ -38,7 +38,9 @@ export async function* readCsv(input: ReaderInput): AsyncGenerator<Extraction> {
   for (const document of last) yield isOnly && last.length === 1 ? { ...document, part: '' } : document;
 }
 
-/** Parses CSV (RFC 4180) incrementally, skipping blank rows. Throws `invalid_file` for rows above the maximum length. */
+/**
+ * Parses CSV (RFC 4180) incrementally, skipping blank rows. Throws `invalid_file` for rows above the maximum length.
+ */
 export async function* parseRows(text: AsyncIterable<string>): AsyncGenerator<string[][]> {
   let parser: Papa.Parser | null = null;
   let pending = '';

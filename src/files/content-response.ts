@@ -18,8 +18,8 @@ export interface ContentResponse {
 }
 
 /**
- * Chooses status, headers and byte range of a content response. Multiple ranges and invalid `Range` headers get the whole
- * file. Throws 416 `range_not_satisfiable` for a range that starts after the end.
+ * Chooses status, headers and byte range of a content response. Multiple ranges and invalid `Range` headers get the
+ * whole file. Throws 416 `range_not_satisfiable` for a range that starts after the end.
  */
 export function prepareContentResponse(row: FileRow, request: ContentRequest): ContentResponse {
   const etag = `"${row.sha256}"`;

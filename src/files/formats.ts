@@ -88,8 +88,9 @@ export function requirePurposeFormat(format: FileFormat, purpose: FilePurpose): 
 }
 
 /**
- * Removes unprintable characters from a path and truncates each segment to 255 characters, keeping the extension. Relative folders
- * such as `guides/pump.txt` are kept; an absolute path, or one with `..`, is reduced to its last segment. May return an empty string.
+ * Removes unprintable characters from a path and truncates each segment to 255 characters, keeping the extension.
+ * Relative folders such as `guides/pump.txt` are kept; an absolute path, or one with `..`, is reduced to its last
+ * segment. May return an empty string.
  */
 export function sanitizeFilename(name: string): string {
   const parts = name.toWellFormed().split(/[/\\]/).map(cleanPart);

@@ -36,8 +36,8 @@ const BINARY = /[\x00-\x07\x0e-\x19\x1c-\x1f]/;
 const NUL = /\0/;
 
 /**
- * Passes content through and inspects it. Throws 400 `invalid_value` with param `file` as soon as the bytes contradict the
- * format, and for empty content. While `needsObjects()` is true, every line of JSONL must be an object.
+ * Passes content through and inspects it. Throws 400 `invalid_value` with param `file` as soon as the bytes contradict
+ * the format, and for empty content. While `needsObjects()` is true, every line of JSONL must be an object.
  */
 export async function* inspectContent(
   content: AsyncIterable<Uint8Array>,
@@ -95,8 +95,8 @@ function pdf(): Inspection {
 }
 
 /**
- * Accepts ZIP archives with a `word/` folder, and encrypted Word documents (compound files). Extraction reports other defects and
- * missing passwords.
+ * Accepts ZIP archives with a `word/` folder, and encrypted Word documents (compound files). Extraction reports other
+ * defects and missing passwords.
  */
 function docx(): Inspection {
   const defect = 'is not a .docx: it is no archive with a Word document in it';

@@ -3,8 +3,8 @@ import { describeError } from '../lib/operator-error.ts';
 import { deleteOrphanedBlobRow, markOrphanedBlobDeleting, selectOrphanedBlobs } from './store.ts';
 
 /**
- * Age after which an uncommitted blob is orphaned: longer than the time limit of writing a file (`MAX_WRITE_MS`), so the process that
- * wrote it has ended.
+ * Age after which an uncommitted blob is orphaned: longer than the time limit of writing a file (`MAX_WRITE_MS`), so
+ * the process that wrote it has ended.
  */
 const ORPHAN_AGE_MS = 2 * 60 * 60 * 1000;
 /** Keys per query. */
@@ -25,9 +25,9 @@ export async function deleteOrphanedBlob(deps: OrphanedBlobDeps, blobKey: string
 }
 
 /**
- * Deletes blobs of unfinished uploads and deleted files that ended processes left behind. `startedAt`: start of this process, Unix
- * milliseconds. With the embedded database, which one process uses, every blob listed before `startedAt` is orphaned. Otherwise
- * only blobs older than `ORPHAN_AGE_MS`.
+ * Deletes blobs of unfinished uploads and deleted files that ended processes left behind. `startedAt`: start of this
+ * process, Unix milliseconds. With the embedded database, which one process uses, every blob listed before `startedAt`
+ * is orphaned. Otherwise only blobs older than `ORPHAN_AGE_MS`.
  */
 export async function deleteOrphanedBlobs(
   deps: OrphanedBlobDeps & Pick<Deps, 'now'>,

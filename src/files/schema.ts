@@ -10,8 +10,8 @@ export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES;
 const Purpose = Type.Enum([...FILE_PURPOSES]);
 
 /**
- * Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. `x-limits` tells clients which files
- * are rejected before they send one; the console reads it.
+ * Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. `x-limits` tells
+ * clients which files are rejected before they send one; the console reads it.
  */
 export const UploadForm = Type.Object({
   file: Type.String({

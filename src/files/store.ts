@@ -41,8 +41,8 @@ export function selectFiles(
 }
 
 /**
- * Selects a file and locks its row until the transaction ends; null when it does not exist. Deletion and first use of a file take this
- * lock. Requires a transaction.
+ * Selects a file and locks its row until the transaction ends; null when it does not exist. Deletion and first use of a
+ * file take this lock. Requires a transaction.
  */
 export async function lockFile(sql: Sql, organizationId: string, id: string): Promise<FileRow | null> {
   const [row] = await sql.select().from(files).where(hasFileId(organizationId, id)).for('update');

@@ -39,8 +39,8 @@ export const fileUses = pgTable(
 );
 
 /**
- * Keys of blobs without a file: uploads in progress and deleted files. A row is inserted before its bytes are written and deleted
- * after they are, so it lists everything that a crash leaves behind.
+ * Keys of blobs without a file: uploads in progress and deleted files. A row is inserted before its bytes are written
+ * and deleted after they are, so it lists everything that a crash leaves behind.
  */
 export const orphanedBlobs = pgTable(
   'loose_blobs',

@@ -21,9 +21,9 @@ export interface NewFile {
 }
 
 /**
- * Stores a file while it arrives and inspects its content; a job checks the formats that `needsCheck`. Returns the row once bytes and row are durable; on errors and crashes no
- * file exists. Throws 400 `invalid_value` (param `file`) for an unsupported name or content, 400 `missing_required_field` without a
- * purpose, and the errors of `file.content`.
+ * Stores a file while it arrives and inspects its content; a job checks the formats that `needsCheck`. Returns the row
+ * once bytes and row are durable; on errors and crashes no file exists. Throws 400 `invalid_value` (param `file`) for
+ * an unsupported name or content, 400 `missing_required_field` without a purpose, and the errors of `file.content`.
  */
 export async function uploadFile(
   deps: UploadDeps,

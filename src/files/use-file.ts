@@ -23,8 +23,8 @@ export interface RequiredFiles {
 }
 
 /**
- * Records the use of a file until `deleteFileUses(sql, userId)`; it cannot be deleted meanwhile. Call it in the transaction that
- * starts the work. Throws 404 `file_not_found`, and 400 `invalid_value` for a file of another purpose.
+ * Records the use of a file until `deleteFileUses(sql, userId)`; it cannot be deleted meanwhile. Call it in the
+ * transaction that starts the work. Throws 404 `file_not_found`, and 400 `invalid_value` for a file of another purpose.
  */
 export async function useFile(sql: Sql, organizationId: string, use: FileUse, at: Date): Promise<FileRow> {
   const { fileId, purpose, userId, param } = use;

@@ -1,6 +1,8 @@
 import unhomoglyph from 'unhomoglyph';
 
-/** Characters without a glyph: default-ignorable (zero-width, variation selectors, tags), controls, annotation marks. */
+/**
+ * Characters without a glyph: default-ignorable (zero-width, variation selectors, tags), controls, annotation marks.
+ */
 const INVISIBLE = /[[\p{Default_Ignorable_Code_Point}\p{Cc}\ufff9-\ufffc]--\p{White_Space}]+/gv;
 /** White space that is not a single space. The braille blank has no dots. */
 const BLANKS = /[[\p{White_Space}\u2800]--[ ]][\p{White_Space}\u2800]*| [\p{White_Space}\u2800]+/gv;
@@ -12,22 +14,25 @@ const MAX_CACHED = 65_536;
 const replacements = new Map<string, string>();
 
 /**
- * Normalizes a text for matching without regard to case and presentation: no invisible characters, NFKC, one space for any white
- * space, and case folding. `ẞ`, `ß` and `ss` become `ss`, full-width letters become ordinary ones, and a final sigma becomes a sigma.
+ * Normalizes a text for matching without regard to case and presentation: no invisible characters, NFKC, one space for
+ * any white space, and case folding. `ẞ`, `ß` and `ss` become `ss`, full-width letters become ordinary ones, and a
+ * final sigma becomes a sigma.
  */
 export function normalizeText(text: string): string {
   return foldCase(simplify(text));
 }
 
 /**
- * Reduces a text to its confusable skeleton (UTS 39), without regard to case: texts that look alike have the same one. Has as many spaces
- * as the normalized text.
+ * Reduces a text to its confusable skeleton (UTS 39), without regard to case: texts that look alike have the same one.
+ * Has as many spaces as the normalized text.
  */
 export function toSkeleton(text: string): string {
   return simplify(text).replace(REPLACEABLE, replaceLookalike).normalize('NFC');
 }
 
-/** Small letters and capitals have different lookalikes: `η` and `n`, `Η` and `H`. `I` looks like `l`, so `i` is `l`. */
+/**
+ * Small letters and capitals have different lookalikes: `η` and `n`, `Η` and `H`. `I` looks like `l`, so `i` is `l`.
+ */
 function replaceLookalike(character: string): string {
   const cached = replacements.get(character);
   if (cached !== undefined) return cached;

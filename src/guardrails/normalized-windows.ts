@@ -7,8 +7,8 @@ const CUT_CONTEXT = 32;
 const CUT_ATTEMPTS = 256;
 
 /**
- * Matches topics in a text window by window, so that a long text does not stall other calls. The end of a window is matched again
- * with the next one: every match is found, however many invisible characters or blanks it has.
+ * Matches topics in a text window by window, so that a long text does not stall other calls. The end of a window is
+ * matched again with the next one: every match is found, however many invisible characters or blanks it has.
  */
 export class NormalizedWindows {
   readonly #text: string;

@@ -38,8 +38,8 @@ export interface Decision {
 }
 
 /**
- * Decides about one text. Scores of null: the policy needs none. A topic with the action `warn` never blocks; all else blocks when
- * `blockOnFlag` is true.
+ * Decides about one text. Scores of null: the policy needs none. A topic with the action `warn` never blocks; all else
+ * blocks when `blockOnFlag` is true.
  */
 export function decide(
   policy: { thresholds: Thresholds; blockOnFlag: boolean },

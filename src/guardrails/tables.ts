@@ -23,8 +23,8 @@ export const guardrailPolicies = pgTable(
 );
 
 /**
- * Inputs and outputs that policies blocked, without their texts. Ids start with their creation time, so the primary key serves the deletion
- * of old rows.
+ * Inputs and outputs that policies blocked, without their texts. Ids start with their creation time, so the primary key
+ * serves the deletion of old rows.
  */
 export const guardrailBlocks = pgTable(
   'guardrail_blocks',

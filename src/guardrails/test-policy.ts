@@ -11,8 +11,8 @@ export type PolicyTestDeps = Pick<Deps, 'db' | 'scoreTexts'>;
 const PASSED: Evaluation = { action: 'pass', reasons: [], scores: null, topics: [] };
 
 /**
- * Evaluates texts by a policy, enabled or not, without a call of a model. Throws 404 `guardrail_policy_not_found`, and 503 when
- * the texts cannot be scored.
+ * Evaluates texts by a policy, enabled or not, without a call of a model. Throws 404 `guardrail_policy_not_found`, and
+ * 503 when the texts cannot be scored.
  */
 export async function testPolicy(
   deps: PolicyTestDeps,

@@ -42,8 +42,8 @@ interface CompiledTopic {
 }
 
 /**
- * Finds all topics of a deny list in one pass over a text, whatever their number (Aho-Corasick). A topic without spaces is matched
- * as a whole word, a topic with spaces as a substring; case is ignored.
+ * Finds all topics of a deny list in one pass over a text, whatever their number (Aho-Corasick). A topic without spaces
+ * is matched as a whole word, a topic with spaces as a substring; case is ignored.
  */
 export class TopicMatcher {
   /** Characters of the longest normalized topic. */

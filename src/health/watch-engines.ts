@@ -8,8 +8,8 @@ import { checkEngine } from './check-health.ts';
 const CHECK_MS = 15_000;
 
 /**
- * Checks every engine periodically: sets the gauge of `/metrics`, logs changes, and ejects servers that hang, before requests wait for
- * them.
+ * Checks every engine periodically: sets the gauge of `/metrics`, logs changes, and ejects servers that hang, before
+ * requests wait for them.
  */
 export function watchEngines({ models, metrics, logger }: Pick<Deps, 'models' | 'metrics' | 'logger'>): PeriodicTask {
   const up = new Gauge({

@@ -18,9 +18,9 @@ declare module 'fastify' {
     /** Users of the console need no scope, whatever their role. */
     openToUsers?: boolean;
     /**
-     * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference. `streamed`:
-     * the handler reads the body itself and responds through `respondOnce`. `sealed`: the response has a secret; it is stored encrypted and
-     * replayed to the same key only.
+     * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference.
+     * `streamed`: the handler reads the body itself and responds through `respondOnce`. `sealed`: the response has a
+     * secret; it is stored encrypted and replayed to the same key only.
      */
     idempotent?: boolean | 'streamed' | 'sealed';
   }

@@ -4,9 +4,9 @@ import { invalidValue } from '../errors.ts';
 const MAX_DEPTH = 128;
 
 /**
- * Throws 400 for valid JSON that breaks later steps: lone surrogates (not encodable as UTF-8), member names that set a prototype
- * when copied (`__proto__`), and nesting beyond 128 levels (stack overflow in serializers). `param` is the path of the value; for
- * nesting, the top-level field.
+ * Throws 400 for valid JSON that breaks later steps: lone surrogates (not encodable as UTF-8), member names that set a
+ * prototype when copied (`__proto__`), and nesting beyond 128 levels (stack overflow in serializers). `param` is the
+ * path of the value; for nesting, the top-level field.
  */
 export function guardBody(body: unknown): void {
   // Building paths allocates per value, so the path is computed only after a violation was found.

@@ -13,8 +13,8 @@ export function exemptFromRequestTimeout(socket: Socket): () => void {
 }
 
 /**
- * Responds to errors of Node's HTTP parser, before a request object exists: headers too large, request timeout, malformed
- * HTTP. Closes the connection.
+ * Responds to errors of Node's HTTP parser, before a request object exists: headers too large, request timeout,
+ * malformed HTTP. Closes the connection.
  */
 export function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
   // Node reports each request once, and leaves the connection to this handler.

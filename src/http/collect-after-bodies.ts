@@ -7,8 +7,8 @@ const COLLECT_BYTES = 33_554_432;
 const PAUSE_MS = 10_000;
 
 /**
- * Returns a callback for released body sizes that requests a major garbage collection after large bodies. V8 collects only under
- * allocation pressure, so an idle service would otherwise hold hundreds of megabytes of garbage for hours.
+ * Returns a callback for released body sizes that requests a major garbage collection after large bodies. V8 collects
+ * only under allocation pressure, so an idle service would otherwise hold hundreds of megabytes of garbage for hours.
  */
 export function collectAfterBodies(): (releasedBytes: number) => void {
   let pendingBytes = 0;

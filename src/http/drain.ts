@@ -6,7 +6,9 @@ import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Handlers that have not settled. Handlers outlive closed connections, so connections cannot be counted instead. */
+    /**
+     * Handlers that have not settled. Handlers outlive closed connections, so connections cannot be counted instead.
+     */
     inFlight: InFlight;
   }
 }
@@ -43,8 +45,9 @@ export interface DrainBounds {
 }
 
 /**
- * Shuts the API down: rejects new requests, waits until every handler has settled (including those of disconnected clients), and
- * aborts requests that still run after `drainMs`. Afterwards no handler starts, so their dependencies can be closed.
+ * Shuts the API down: rejects new requests, waits until every handler has settled (including those of disconnected
+ * clients), and aborts requests that still run after `drainMs`. Afterwards no handler starts, so their dependencies can
+ * be closed.
  */
 export async function drain(app: App, logger: Logger, { drainMs, abortMs }: DrainBounds): Promise<void> {
   const settled = app.close().then(() => app.inFlight.settled());

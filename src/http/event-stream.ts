@@ -31,8 +31,8 @@ const MAX_SILENCE_MS = 10_000;
 const KEEP_ALIVE = ': keep-alive\n\n';
 
 /**
- * Waits for what the head of a stream shows, but not longer than clients and proxies wait for a head: then null, and an error of `facts`
- * is one of the stream. Throws an earlier error of `facts`.
+ * Waits for what the head of a stream shows, but not longer than clients and proxies wait for a head: then null, and an
+ * error of `facts` is one of the stream. Throws an earlier error of `facts`.
  */
 export async function waitForHead<T>(facts: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
@@ -43,9 +43,10 @@ export async function waitForHead<T>(facts: Promise<T>): Promise<T | null> {
 }
 
 /**
- * Sends `events` as server-sent events: `data:` frames with JSON, then `[DONE]`. Errors before this call are ordinary error
- * responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Sends a comment while there is no
- * event. Applies backpressure to slow clients. Returns (ends) `events` when the client disconnects.
+ * Sends `events` as server-sent events: `data:` frames with JSON, then `[DONE]`. Errors before this call are ordinary
+ * error responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Sends a
+ * comment while there is no event. Applies backpressure to slow clients. Returns (ends) `events` when the client
+ * disconnects.
  */
 export async function sendEvents(reply: FastifyReply, events: AsyncIterable<object>): Promise<void> {
   const { raw } = reply;

@@ -7,8 +7,8 @@ const HEADER = 'x-forwarded-for';
 const WITH_PORT = /^(?:([\d.]+):\d+|\[([^\]]+)\](?::\d+)?)$/;
 
 /**
- * Prepares `X-Forwarded-For` for `request.ip`, which is the rightmost address that is no trusted proxy. Without trusted proxies, warns once
- * of the header: it is ignored then, and all clients of a proxy share its limits.
+ * Prepares `X-Forwarded-For` for `request.ip`, which is the rightmost address that is no trusted proxy. Without trusted
+ * proxies, warns once of the header: it is ignored then, and all clients of a proxy share its limits.
  */
 export function readForwardedFor(
   app: Pick<App, 'addHook'>,
@@ -27,8 +27,8 @@ export function readForwardedFor(
 }
 
 /**
- * Returns the addresses to the right of the last invalid value. A client can forge all values to the left of it, so the client is then the
- * proxy that reported it.
+ * Returns the addresses to the right of the last invalid value. A client can forge all values to the left of it, so the
+ * client is then the proxy that reported it.
  */
 function validPart(header: string): string {
   const values = header.split(',').map((value) => {

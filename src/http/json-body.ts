@@ -36,8 +36,9 @@ export interface BodyBounds {
 }
 
 /**
- * Installs the parser of `JSON_TYPES`. Bounds each body in bytes, values, member names and depth, and all bodies in flight
- * by `budget` or `publicBodies`. Large bodies are decoded while they arrive; parsing and checking run in time slices.
+ * Installs the parser of `JSON_TYPES`. Bounds each body in bytes, values, member names and depth, and all bodies in
+ * flight by `budget` or `publicBodies`. Large bodies are decoded while they arrive; parsing and checking run in time
+ * slices.
  */
 export function acceptJson(app: App, { bodyLimitBytes, budget, publicBodies }: BodyBounds): void {
   app.decorateRequest('bodyReservation', null);

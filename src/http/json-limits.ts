@@ -13,8 +13,9 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 
 /**
- * Counts values and bytes of member names of a JSON text while it arrives, before it is parsed: one pass, about 1.5 ns per byte.
- * The count is an upper bound (an empty container counts as two values). Does not validate; `JSON.parse` does.
+ * Counts values and bytes of member names of a JSON text while it arrives, before it is parsed: one pass, about 1.5 ns
+ * per byte. The count is an upper bound (an empty container counts as two values). Does not validate; `JSON.parse`
+ * does.
  */
 export class JsonLimits {
   #values = 1;

@@ -29,8 +29,8 @@ export interface IncomingForm {
   /** File name as sent, with form escapes (%22, %0D, %0A) decoded. May contain a path or be empty. */
   filename: string;
   /**
-   * The bytes of the file, with backpressure. Completes only after the whole form was valid, so `fields` then holds the fields that
-   * follow the file. Throws the form's error or the signal's reason.
+   * The bytes of the file, with backpressure. Completes only after the whole form was valid, so `fields` then holds the
+   * fields that follow the file. Throws the form's error or the signal's reason.
    */
   content: AsyncIterable<Uint8Array>;
   /** Accepted text fields received so far. */
@@ -58,10 +58,11 @@ const IDLE_TIMEOUT_MS = 60_000;
 export type FormSource = Readable & { headers: Record<string, unknown>; socket?: Socket };
 
 /**
- * Streams a `multipart/form-data` body; the file is not buffered. Calls `use` when the file part starts and returns its result.
- * Throws 415 for other content types, 413 for a file or form that is too large (from `Content-Length` before reading, else while
- * reading), 408 when no byte arrives for a while, and 400 for a malformed form, a missing file or a second file. Bytes that `use` does not read are discarded. The source
- * is not destroyed: the response is sent over the same connection.
+ * Streams a `multipart/form-data` body; the file is not buffered. Calls `use` when the file part starts and returns its
+ * result. Throws 415 for other content types, 413 for a file or form that is too large (from `Content-Length` before
+ * reading, else while reading), 408 when no byte arrives for a while, and 400 for a malformed form, a missing file or a
+ * second file. Bytes that `use` does not read are discarded. The source is not destroyed: the response is sent over the
+ * same connection.
  */
 export async function readForm<T>(
   source: FormSource,
@@ -116,7 +117,8 @@ class FormReader {
     this.#parser = new Busboy({
       headers: { 'content-type': contentType },
       preservePath: true,
-      // The file field is always a file part, so it is never buffered as text; other file parts are skipped like fields.
+      // The file field is always a file part, so it is never buffered as text; other file parts are skipped like
+      // fields.
       isPartAFile: (name) => name === rules.file,
       limits: {
         files: 1,
@@ -203,7 +205,8 @@ class FormReader {
       this.#fail(error instanceof ApiError ? error : new ClientDisconnected());
     } finally {
       clearTimeout(this.#idleTimer);
-      // Discards the remaining bytes, so that the connection can be reused. Deferred: the iterator detaches asynchronously.
+      // Discards the remaining bytes, so that the connection can be reused. Deferred: the iterator detaches
+      // asynchronously.
       setImmediate(() => this.#source.resume());
     }
   }

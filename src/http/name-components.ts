@@ -13,8 +13,8 @@ function withType(schema: Json): Json {
 }
 
 /**
- * Names the type of enums. Moves every schema with a name (`titleSchemas`) to `components.schemas` and refers to it. Throws when two different schemas have
- * one name.
+ * Names the type of enums. Moves every schema with a name (`titleSchemas`) to `components.schemas` and refers to it.
+ * Throws when two different schemas have one name.
  */
 export function nameComponents<Document extends { paths?: unknown; components?: unknown }>(
   document: Document,

@@ -1,6 +1,7 @@
 /**
- * Schema option of a request body: null in an optional field means that the field is absent, at every depth. Clients such as LangChain
- * and LiteLLM send null for every field that is not set. Fields whose schema has a meaning for null keep it.
+ * Schema option of a request body: null in an optional field means that the field is absent, at every depth. Clients
+ * such as LangChain and LiteLLM send null for every field that is not set. Fields whose schema has a meaning for null
+ * keep it.
  */
 export const NULL_IS_ABSENT = 'x-null-is-absent';
 

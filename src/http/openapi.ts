@@ -44,8 +44,8 @@ function describeResponses(responses: Record<string, object>, facts: RouteFacts)
 const STREAMED = new WeakMap<object, object>();
 
 /**
- * Declares that a route can stream: the API description then has the schema of one event (the JSON of a `data:` frame) beside the
- * schema of the whole response, which is returned.
+ * Declares that a route can stream: the API description then has the schema of one event (the JSON of a `data:` frame)
+ * beside the schema of the whole response, which is returned.
  */
 export function streamed<Response extends object>(response: Response, event: object): Response {
   STREAMED.set(response, event);

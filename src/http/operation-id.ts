@@ -1,8 +1,8 @@
 const VERBS: Readonly<Record<string, string>> = { GET: 'get', DELETE: 'delete', PATCH: 'update', PUT: 'set' };
 
 /**
- * Derives the operation id of a route, from which generated clients take the names of their functions: `createChatCompletion`,
- * `listFiles`, `getFile`, `cancelBatch`, `getFileContent`.
+ * Derives the operation id of a route, from which generated clients take the names of their functions:
+ * `createChatCompletion`, `listFiles`, `getFile`, `cancelBatch`, `getFileContent`.
  */
 export function operationId(method: string, url: string): string {
   const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'v1');

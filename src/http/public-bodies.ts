@@ -20,9 +20,9 @@ interface Body {
 }
 
 /**
- * Bounds the requests with a body that need no key, from their admission until the response has been sent. When a network or the service
- * has too many, the oldest body that is still arriving gives way, of the network with the most of them: clients that send their body at
- * once are admitted beside any number of slow ones.
+ * Bounds the requests with a body that need no key, from their admission until the response has been sent. When a
+ * network or the service has too many, the oldest body that is still arriving gives way, of the network with the most
+ * of them: clients that send their body at once are admitted beside any number of slow ones.
  */
 export class PublicBodies {
   readonly #timeoutMs: number;

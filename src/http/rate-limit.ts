@@ -56,8 +56,8 @@ export interface RateLease {
 /** Limits the requests of keys. */
 export interface RateLimiter {
   /**
-   * Counts a request and takes its slots. Null: neither the key nor its organization has limits. Throws 429 `rate_limit_exceeded`.
-   * Synchronous unless the database must be asked.
+   * Counts a request and takes its slots. Null: neither the key nor its organization has limits. Throws 429
+   * `rate_limit_exceeded`. Synchronous unless the database must be asked.
    */
   admit(caller: Caller, rateClass: RateClass): RateLease | null | Promise<RateLease>;
   /** Charges tokens of work that goes on after its request, even into debt; a negative number returns them. */
@@ -94,8 +94,8 @@ const formatReset = (resetMs: number): string => `${Math.ceil(resetMs) / 1000}s`
 export const UNLIMITED_HEADERS: Readonly<Record<string, string>> = rateLimitHeaders(UNLIMITED_STATE);
 
 /**
- * Counts an authenticated request before its body is read. The slots are freed when the response has ended or the client has
- * disconnected.
+ * Counts an authenticated request before its body is read. The slots are freed when the response has ended or the
+ * client has disconnected.
  */
 export function limitRequest(
   limiter: RateLimiter,
@@ -140,8 +140,9 @@ export function routeRateClass(
 }
 
 /**
- * Makes the handlers of routes that call models, which are added after this call, reserve tokens first and settle them afterwards, and adds
- * the headers of every response. Streams call `setRateLimitHeaders` themselves, because hooks do not see them.
+ * Makes the handlers of routes that call models, which are added after this call, reserve tokens first and settle them
+ * afterwards, and adds the headers of every response. Streams call `setRateLimitHeaders` themselves, because hooks do
+ * not see them.
  */
 export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void {
   app.decorateRequest('rateLease', null);

@@ -34,8 +34,8 @@ const SECURITY_HEADERS = {
 const LATE_CHECK_MS = 5_000;
 
 /**
- * High-water mark of unread request bodies. Node reads up to 64 KiB per call and stops above this mark, so at most one read is
- * made of the body of a request that is not admitted.
+ * High-water mark of unread request bodies. Node reads up to 64 KiB per call and stops above this mark, so at most one
+ * read is made of the body of a request that is not admitted.
  */
 const MAX_UNREAD_BYTES = 16_384;
 

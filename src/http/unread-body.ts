@@ -9,8 +9,8 @@ const MAX_DROPPED_BYTES = 65_536;
 const LINGER_MS = 1_000;
 
 /**
- * Closes the connection after responding to a request whose body was not read: unknown path, wrong method, rejected caller,
- * route without a body, aborted upload. Sends `100 Continue` only to admitted requests.
+ * Closes the connection after responding to a request whose body was not read: unknown path, wrong method, rejected
+ * caller, route without a body, aborted upload. Sends `100 Continue` only to admitted requests.
  */
 export function closeAfterUnreadBody(app: App): void {
   // Without a listener, Node sends `100 Continue` before admission.
@@ -46,7 +46,8 @@ function isLong(headers: IncomingMessage['headers']): boolean {
 /** Lingering close (RFC 9112, section 9.6): half-closes the connection after the response and destroys it later. */
 function lingerBeforeClose(request: IncomingMessage): void {
   const { socket } = request;
-  // After the response, Node drains the body of a request that was never read from. `read(0)` marks the request as read.
+  // After the response, Node drains the body of a request that was never read from. `read(0)` marks the request as
+  // read.
   request.read(0);
   socket.destroySoon = () => {
     request.pause();

@@ -6,13 +6,13 @@ import { type ApiError, invalidValue, missingField } from '../errors.ts';
 import { NULL_IS_ABSENT, nullRemover } from './null-fields.ts';
 
 /**
- * Schema keyword that describes a `pattern` in words, such as `be an address`. It completes the message "'param' must", so that no
- * regular expression is shown.
+ * Schema keyword that describes a `pattern` in words, such as `be an address`. It completes the message "'param' must",
+ * so that no regular expression is shown.
  */
 export const MUST = 'x-must';
 
-// Unknown fields are accepted for newer clients. `strict` would reject OpenAPI keywords such as `examples`. `verbose` adds the schema
-// to each error.
+// Unknown fields are accepted for newer clients. `strict` would reject OpenAPI keywords such as `examples`. `verbose`
+// adds the schema to each error.
 const OPTIONS = { useDefaults: true, strict: false, removeAdditional: false, verbose: true } as const;
 const bodyAjv = withFormats(new Ajv({ ...OPTIONS, coerceTypes: false }));
 const textAjv = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
@@ -53,8 +53,8 @@ export function parse<T extends TSchema>(schema: T, value: unknown, at: string):
 }
 
 /**
- * Converts Ajv errors to one error of the catalogue with the dotted path as `param`. For unions, Ajv reports the errors of every
- * member; the deepest error belongs to the member that matches best.
+ * Converts Ajv errors to one error of the catalogue with the dotted path as `param`. For unions, Ajv reports the errors
+ * of every member; the deepest error belongs to the member that matches best.
  */
 export function toApiError(errors: readonly ErrorObject[], at = ''): ApiError {
   const deepest = errors.reduce<ErrorObject | undefined>(

@@ -7,8 +7,8 @@ import { errorHeaders } from './error-handler.ts';
 const RETRY_SECONDS = 5;
 
 /**
- * Answers on the address of the API while a starting process waits for its stores: alive, not ready, and 503 for everything else. Load
- * balancers and callers then see a process that waits, instead of one that refuses connections.
+ * Answers on the address of the API while a starting process waits for its stores: alive, not ready, and 503 for
+ * everything else. Load balancers and callers then see a process that waits, instead of one that refuses connections.
  */
 export class WaitingServer {
   readonly #address: { host: string; port: number };

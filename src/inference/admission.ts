@@ -45,8 +45,8 @@ export class Admission<K extends CallKind = CallKind> {
   }
 
   /**
-   * Throws 402 when the credits do not cover the least that a call can cost. For the beginning of a request: screening and retrieval
-   * before the call take time of engines, too.
+   * Throws 402 when the credits do not cover the least that a call can cost. For the beginning of a request: screening
+   * and retrieval before the call take time of engines, too.
    */
   async requireCredits(deps: Pick<Deps, 'reserve'>, bounds: () => TokenBounds): Promise<void> {
     const reserving = deps.reserve(this.call, () => {
@@ -58,8 +58,9 @@ export class Admission<K extends CallKind = CallKind> {
   }
 
   /**
-   * Begins one metered call and reserves its credits: the only way to a method of an engine that computes, so no call misses screening,
-   * credits or metering. The caller settles it exactly once. Throws 402 when the credits do not cover the call.
+   * Begins one metered call and reserves its credits: the only way to a method of an engine that computes, so no call
+   * misses screening, credits or metering. The caller settles it exactly once. Throws 402 when the credits do not cover
+   * the call.
    */
   async begin(deps: MeteringDeps, _input: Screened<unknown>, size: CallSize): Promise<ModelCall<EngineOfKind<K>>> {
     const { model, call } = this;

@@ -107,8 +107,8 @@ export function grantedOutputTokens(
 }
 
 /**
- * The most tokens of a text: a token for each byte, in the form that has the most of them. Tokenizers read texts as they are, or normalize
- * them first, which replaces some characters by several.
+ * The most tokens of a text: a token for each byte, in the form that has the most of them. Tokenizers read texts as
+ * they are, or normalize them first, which replaces some characters by several.
  */
 function countTokens(text: string): number {
   const bytes = Buffer.byteLength(text);

@@ -7,8 +7,8 @@ import { contextLengthExceeded } from '../errors.ts';
 const MAX_CHARACTERS_PER_TOKEN = 256;
 
 /**
- * Throws 400 `context_length_exceeded` for a prompt that cannot fit with any tokenizer. Runs before searching, templating
- * and tokenizing, which would block the event loop for tens of megabytes.
+ * Throws 400 `context_length_exceeded` for a prompt that cannot fit with any tokenizer. Runs before searching,
+ * templating and tokenizing, which would block the event loop for tens of megabytes.
  */
 export function requirePromptFits(model: ModelView, prompt: ChatPrompt | TextPrompt): void {
   const contextTokens = knownContextTokens(model);

@@ -33,8 +33,8 @@ export interface Generation {
   /** Tokens of the prompt, when the request asked for their log probabilities. */
   promptLogprobs: PromptToken[] | null;
   /**
-   * The events after `prompt-end`. Usage is recorded once, when they end for any reason, and is durable before they end.
-   * The caller must read them to the end or call `return()`.
+   * The events after `prompt-end`. Usage is recorded once, when they end for any reason, and is durable before they
+   * end. The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<GenerationEvent, void, undefined>;
   /** Results of screening the input and, after the end of `events`, a non-streamed answer. */
@@ -91,9 +91,9 @@ interface MeteredRequest {
 }
 
 /**
- * Yields the events of the engine and settles the call once, however the generation ends. An answer that is not streamed
- * is screened before it is yielded and settled. A processed prompt is counted once in the cache statistics; when the
- * engine never reports cached tokens, as 0.
+ * Yields the events of the engine and settles the call once, however the generation ends. An answer that is not
+ * streamed is screened before it is yielded and settled. A processed prompt is counted once in the cache statistics;
+ * when the engine never reports cached tokens, as 0.
  */
 async function* meteredEvents(
   deps: GenerationDeps,

@@ -26,8 +26,9 @@ const DATA_URL_HEAD = 200;
 const PRIVATE_NAME = /^[^.]*$|\.(?:localhost|local|internal)$/;
 
 /**
- * Checks the image of the message part at `path`. Throws 400 naming the part for a model that reads no images, and 400 naming `urlPath` for
- * an image that is neither a data URL nor an address of a public host: the model's server fetches it for the caller.
+ * Checks the image of the message part at `path`. Throws 400 naming the part for a model that reads no images, and 400
+ * naming `urlPath` for an image that is neither a data URL nor an address of a public host: the model's server fetches
+ * it for the caller.
  */
 export function parseImage(
   { url, detail, role }: ImagePart,

@@ -71,8 +71,8 @@ export class ModelCall<Engine> {
   }
 
   /**
-   * Ends the call, records its usage and pays its cost from the reservation. Resolves when the record is durable. Throws an Error when called twice, because
-   * the second record would be billed, too.
+   * Ends the call, records its usage and pays its cost from the reservation. Resolves when the record is durable.
+   * Throws an Error when called twice, because the second record would be billed, too.
    */
   async settle(usage: GenerationUsage, outcome: UsageOutcome, finishReason: FinishReason | null = null): Promise<void> {
     if (this.#isSettled) throw new Error('a model call was settled twice');
@@ -109,8 +109,8 @@ export class ModelCall<Engine> {
   }
 
   /**
-   * Runs a call whose result comes in one piece, and settles it however it ends. The tokens that the engine has read are
-   * recorded as prompt tokens.
+   * Runs a call whose result comes in one piece, and settles it however it ends. The tokens that the engine has read
+   * are recorded as prompt tokens.
    */
   async run<Result extends { tokens: number; queueMs?: number }>(
     compute: (engine: Engine) => Promise<Result>,

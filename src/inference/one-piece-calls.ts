@@ -1,6 +1,6 @@
 /**
- * Calls whose result comes in one piece. Their usage is recorded once, however the call ends, and is durable when the call settles; the
- * tokens read are recorded as prompt tokens. The scope of a call is its organization.
+ * Calls whose result comes in one piece. Their usage is recorded once, however the call ends, and is durable when the
+ * call settles; the tokens read are recorded as prompt tokens. The scope of a call is its organization.
  */
 import type { EmbeddingRequest, Embeddings } from '../engines/embedding-engine.ts';
 import { maxPrefixBytes } from '../engines/embedding-prefixes.ts';

@@ -10,8 +10,8 @@ const MAX_ORGANIZATIONS = 64;
 type OrganizationScores = LruMap<string, ModerationScores>;
 
 /**
- * Scores of texts by engine, organization and SHA-256 of the text. A binding that changes has another engine. Organizations share
- * nothing, so response times do not tell one of them what another has sent.
+ * Scores of texts by engine, organization and SHA-256 of the text. A binding that changes has another engine.
+ * Organizations share nothing, so response times do not tell one of them what another has sent.
  */
 export class ScoreCache {
   readonly #scores = new WeakMap<ModerationEngine, LruMap<string, OrganizationScores>>();

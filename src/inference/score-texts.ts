@@ -21,9 +21,9 @@ interface WaitingCall {
 }
 
 /**
- * Scores texts with the default moderation model for content policies. The calls are not metered. Short calls of one organization that
- * arrive during a request to the engine share the next one: a request costs as much as the scores of some hundred characters. Texts that
- * were scored before are not scored again.
+ * Scores texts with the default moderation model for content policies. The calls are not metered. Short calls of one
+ * organization that arrive during a request to the engine share the next one: a request costs as much as the scores of
+ * some hundred characters. Texts that were scored before are not scored again.
  */
 export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
   /** Calls by organization; an entry exists while a request of the organization runs. */

@@ -17,8 +17,8 @@ class ScreenedInput<T> {
   }
 
   /**
-   * Returns the input with context that policies do not apply to, such as retrieved documents. `add` must not add text of
-   * the caller.
+   * Returns the input with context that policies do not apply to, such as retrieved documents. `add` must not add text
+   * of the caller.
    */
   withContext(add: (value: T) => T): ScreenedInput<T> {
     return new ScreenedInput(add(this.#value), this.notice);
@@ -29,8 +29,8 @@ class ScreenedInput<T> {
 export type Screened<T> = ScreenedInput<T>;
 
 /**
- * Screens the input of a call. `texts`: those texts of it that policies apply to (user messages, prompts, texts to embed,
- * the query of a rerank). Throws 400 `content_filtered` when a policy blocks one.
+ * Screens the input of a call. `texts`: those texts of it that policies apply to (user messages, prompts, texts to
+ * embed, the query of a rerank). Throws 400 `content_filtered` when a policy blocks one.
  */
 export async function screenInput<T>(
   deps: Pick<Deps, 'screen'>,

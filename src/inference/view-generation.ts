@@ -35,7 +35,9 @@ export function viewUsage(usage: GenerationUsage): Usage {
   };
 }
 
-/** Headers of a generation: `X-Cache-Status` is HIT if any prompt token came from the prefix cache. Null: not yet known. */
+/**
+ * Headers of a generation: `X-Cache-Status` is HIT if any prompt token came from the prefix cache. Null: not yet known.
+ */
 export function generationHeaders(cachedTokens: number | null, notices: Notices): Record<string, string> {
   return { 'x-cache-status': (cachedTokens ?? 0) > 0 ? 'HIT' : 'MISS', ...noticeHeaders(notices) };
 }

@@ -23,9 +23,10 @@ export const isRunning = (processId: SQL): SQL =>
   fragment`exists (select from processes where id = ${processId} and ${isRecent(fragment`renewed_at`)})`;
 
 /**
- * The right of this process to what it holds: credits, slots, jobs, claims. One heartbeat renews it for all of them. Other processes take
- * over what a process holds when its heartbeat is missing for `LEASE_SECONDS`; the process itself stops using it before, after a
- * suspension, or while the database does not respond. Where no other process can use the database, a heartbeat writes nothing.
+ * The right of this process to what it holds: credits, slots, jobs, claims. One heartbeat renews it for all of them.
+ * Other processes take over what a process holds when its heartbeat is missing for `LEASE_SECONDS`; the process itself
+ * stops using it before, after a suspension, or while the database does not respond. Where no other process can use the
+ * database, a heartbeat writes nothing.
  */
 export class ProcessLease {
   readonly id = newId('process');

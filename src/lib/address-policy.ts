@@ -3,8 +3,8 @@ import { parseAddressRange } from './address-range.ts';
 import { OperatorError } from './operator-error.ts';
 
 /**
- * IPv4 ranges that are not public: the special-purpose registry of IANA (RFC 6890), multicast, reserved addresses, and the
- * metadata service of Azure, the only one at a public address.
+ * IPv4 ranges that are not public: the special-purpose registry of IANA (RFC 6890), multicast, reserved addresses, and
+ * the metadata service of Azure, the only one at a public address.
  */
 const BLOCKED_IPV4 = [
   '0.0.0.0/8',

@@ -1,6 +1,6 @@
 /**
- * Permissions of API keys. `admin` covers the whole instance, every other scope covers the organization of the key. `keys`: management of
- * keys.
+ * Permissions of API keys. `admin` covers the whole instance, every other scope covers the organization of the key.
+ * `keys`: management of keys.
  */
 export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys', 'admin'] as const;
 

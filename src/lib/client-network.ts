@@ -5,8 +5,8 @@ import ipaddr from 'ipaddr.js';
 const HOST_GROUPS = 4;
 
 /**
- * The network that stands for one client in limits: an IPv4 address, also when it is IPv4-mapped, or the /64 network of an IPv6 address.
- * Returns texts that are no address unchanged.
+ * The network that stands for one client in limits: an IPv4 address, also when it is IPv4-mapped, or the /64 network of
+ * an IPv6 address. Returns texts that are no address unchanged.
  */
 export function clientNetwork(address: string): string {
   if (isIP(address) === 0) return address;

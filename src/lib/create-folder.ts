@@ -13,9 +13,9 @@ export async function listFolder(folder: string): Promise<string[]> {
 }
 
 /**
- * Creates a folder with content atomically: `fill` creates the folder under a temporary path (`.new`), which is then renamed. Removes
- * the remains of an interrupted attempt first. The folder may exist if it is empty; its parent must exist. Not safe for concurrent
- * callers.
+ * Creates a folder with content atomically: `fill` creates the folder under a temporary path (`.new`), which is then
+ * renamed. Removes the remains of an interrupted attempt first. The folder may exist if it is empty; its parent must
+ * exist. Not safe for concurrent callers.
  */
 export async function createFolder(folder: string, fill: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${folder}.new`;

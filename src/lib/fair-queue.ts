@@ -2,8 +2,9 @@
 export type GroupRank = (group: string) => number | null;
 
 /**
- * A queue shared by groups, such as organizations. Groups take turns (round robin), so a group waits for one item of every other group,
- * however many they have. Items of one group are first come, first served. Unbounded: callers pass an admission first.
+ * A queue shared by groups, such as organizations. Groups take turns (round robin), so a group waits for one item of
+ * every other group, however many they have. Items of one group are first come, first served. Unbounded: callers pass
+ * an admission first.
  */
 export class FairQueue<T> {
   /** Groups with items, in the order of their turns: a map iterates in insertion order. */

@@ -24,8 +24,9 @@ interface Waiter {
 }
 
 /**
- * A semaphore that shares its permits among groups: the next permit goes to the waiting group with the smallest share of the permits
- * or the weight, whichever of both is larger; among equals in turn. A heavy waiter that is the next one is not overtaken.
+ * A semaphore that shares its permits among groups: the next permit goes to the waiting group with the smallest share
+ * of the permits or the weight, whichever of both is larger; among equals in turn. A heavy waiter that is the next one
+ * is not overtaken.
  */
 export class FairSemaphore {
   readonly #limits: Required<SemaphoreLimits>;
@@ -58,7 +59,9 @@ export class FairSemaphore {
     return this.#held.permits < this.#limits.total && this.#rank(group) !== null ? this.#take(group, 0) : null;
   }
 
-  /** Waits for a permit, and returns the function that returns it. Throws the signal's reason if aborted while waiting. */
+  /**
+   * Waits for a permit, and returns the function that returns it. Throws the signal's reason if aborted while waiting.
+   */
   async acquire(group: string, signal: AbortSignal, weight = 0): Promise<() => void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();

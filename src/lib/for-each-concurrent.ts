@@ -1,6 +1,6 @@
 /**
- * Runs `work` for each item with at most `limit` in parallel. Starts no further item after an abort or an error. An error aborts the
- * signals of the running items; it is thrown when they have ended.
+ * Runs `work` for each item with at most `limit` in parallel. Starts no further item after an abort or an error. An
+ * error aborts the signals of the running items; it is thrown when they have ended.
  */
 export async function forEachConcurrent<T>(
   items: Iterable<T>,
@@ -22,7 +22,10 @@ export async function forEachConcurrent<T>(
   if (failed.signal.aborted) throw failed.signal.reason;
 }
 
-/** `forEachConcurrent` that returns the results in the order of the items. Throws the reason of the signal after an abort. */
+/**
+ * `forEachConcurrent` that returns the results in the order of the items. Throws the reason of the signal after an
+ * abort.
+ */
 export async function mapConcurrent<T, R>(
   items: readonly T[],
   limit: number,

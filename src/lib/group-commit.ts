@@ -48,8 +48,8 @@ export class GroupCommit<T> {
   }
 
   /**
-   * Adds an item without waiting for its write: waits only while a full group waits for the write in flight. With `stopsOnFailure`,
-   * throws the error of an earlier write.
+   * Adds an item without waiting for its write: waits only while a full group waits for the write in flight. With
+   * `stopsOnFailure`, throws the error of an earlier write.
    */
   async addWithBackpressure(item: T): Promise<void> {
     void this.add(item);
@@ -75,7 +75,8 @@ export class GroupCommit<T> {
   #openGroup(): Group<T> {
     const { delayMs } = this.#policy;
     const group: Group<T> = { items: [], weight: 0, isDue: false, timer: undefined, written: Promise.withResolvers() };
-    // Prevents an unhandledRejection where no caller waits for the write; addWithBackpressure() and flush() throw its error.
+    // Prevents an unhandledRejection where no caller waits for the write; addWithBackpressure() and flush() throw its
+    // error.
     group.written.promise.catch(() => {});
     if (delayMs === 0) setImmediate(() => this.#markDue(group));
     else group.timer = setTimeout(() => this.#markDue(group), delayMs);

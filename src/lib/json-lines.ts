@@ -48,8 +48,9 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const MAX_DEPTH = 128;
 
 /**
- * Streaming validator of JSON Lines: every non-blank line must be a JSON object (RFC 8259). Buffers no bytes, so memory and the time
- * per chunk do not depend on line lengths; `JSON.parse` would need a buffer of 16 MiB for each upload. Does not check UTF-8.
+ * Streaming validator of JSON Lines: every non-blank line must be a JSON object (RFC 8259). Buffers no bytes, so memory
+ * and the time per chunk do not depend on line lengths; `JSON.parse` would need a buffer of 16 MiB for each upload.
+ * Does not check UTF-8.
  */
 export class JsonLines {
   readonly #maxLineBytes: number;

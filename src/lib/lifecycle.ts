@@ -5,8 +5,8 @@ interface Running<Part> {
 }
 
 /**
- * The started components of a process. They stop in a declared order, independent of the order of start, so that components can
- * start concurrently. After a failed start, `stop()` stops the components that had started.
+ * The started components of a process. They stop in a declared order, independent of the order of start, so that
+ * components can start concurrently. After a failed start, `stop()` stops the components that had started.
  */
 export class Lifecycle<Part extends string> {
   readonly #order: readonly Part[];
@@ -15,8 +15,8 @@ export class Lifecycle<Part extends string> {
   #stopping: Promise<void> | null = null;
 
   /**
-   * `order` lists the components in stop order. Components of the same name stop in reverse order of start. `starting` is called
-   * before each start.
+   * `order` lists the components in stop order. Components of the same name stop in reverse order of start. `starting`
+   * is called before each start.
    */
   constructor(order: readonly Part[], starting: (part: Part) => void = () => {}) {
     this.#order = order;

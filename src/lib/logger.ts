@@ -14,8 +14,8 @@ export type LogFormat = 'pretty' | 'json';
 const MAX_FIELD_CHARACTERS = 8_000;
 
 /**
- * Creates the structured log of the process: one JSON object per line. stdout is reserved for human-readable output and `--json`.
- * Log lines hold no secret and no prompt: requests are logged by id, route, status and counts.
+ * Creates the structured log of the process: one JSON object per line. stdout is reserved for human-readable output and
+ * `--json`. Log lines hold no secret and no prompt: requests are logged by id, route, status and counts.
  */
 export function createLogger(level: LogLevel, destination: DestinationStream = process.stderr): Logger {
   return pino(
@@ -49,7 +49,8 @@ export async function openLogDestination(
   format: LogFormat | null,
   output: NodeJS.WriteStream = process.stderr,
 ): Promise<DestinationStream> {
-  // A log file on a full disk, or a reader that has exited, must not end the process: lines are lost until writing succeeds again.
+  // A log file on a full disk, or a reader that has exited, must not end the process: lines are lost until writing
+  // succeeds again.
   output.on('error', () => {});
   if ((format ?? (output.isTTY ? 'pretty' : 'json')) === 'json') return new LogBuffer(output);
   // Loaded on demand: most processes log JSON.
@@ -65,8 +66,9 @@ const FLUSH_INTERVAL_MS = 50;
 const MAX_BUFFERED_CHARACTERS = 65_536;
 
 /**
- * Writes log lines in groups. Writing a request's line alone costs 7 % of a gateway call. Lines of level `warn` and above are
- * written immediately, with all lines before them; the exit of the process writes the rest. SIGKILL loses at most `FLUSH_INTERVAL_MS`.
+ * Writes log lines in groups. Writing a request's line alone costs 7 % of a gateway call. Lines of level `warn` and
+ * above are written immediately, with all lines before them; the exit of the process writes the rest. SIGKILL loses at
+ * most `FLUSH_INTERVAL_MS`.
  */
 class LogBuffer implements DestinationStream {
   /** Makes pino set `lastLevel` before each `write`. */

@@ -1,4 +1,7 @@
-/** Map of at most `maxEntries` entries: beyond that, the least recently used one is evicted. Iterates in the order of last use. */
+/**
+ * Map of at most `maxEntries` entries: beyond that, the least recently used one is evicted. Iterates in the order of
+ * last use.
+ */
 export class LruMap<Key, Value> extends Map<Key, Value> {
   readonly #maxEntries: number;
 

@@ -19,8 +19,8 @@ export interface MemoryLimitSources {
 }
 
 /**
- * Returns the smallest of the machine's memory and the limits of the process's cgroup and its ancestors (version 2: `memory.max`,
- * version 1: `memory.limit_in_bytes`). Never throws.
+ * Returns the smallest of the machine's memory and the limits of the process's cgroup and its ancestors (version 2:
+ * `memory.max`, version 1: `memory.limit_in_bytes`). Never throws.
  */
 export function readMemoryLimit({
   root = '/',

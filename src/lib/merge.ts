@@ -1,6 +1,6 @@
 /**
- * Merges async generators: runs at most `limit` concurrently, started in order, and yields values as they arrive. When one throws
- * or the consumer stops, running generators are returned and the others never start.
+ * Merges async generators: runs at most `limit` concurrently, started in order, and yields values as they arrive. When
+ * one throws or the consumer stops, running generators are returned and the others never start.
  */
 export async function* merge<T>(
   sources: readonly (() => AsyncGenerator<T, void, undefined>)[],

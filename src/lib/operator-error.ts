@@ -1,8 +1,8 @@
 import { truncateText } from './truncate.ts';
 
 /**
- * An error with a message for the operator: what happened and what to do next. `main.ts` prints it without a stack trace and exits
- * with code 1.
+ * An error with a message for the operator: what happened and what to do next. `main.ts` prints it without a stack
+ * trace and exits with code 1.
  */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
@@ -18,8 +18,8 @@ const QUOTATIONS: readonly [RegExp, string][] = [
 ];
 
 /**
- * Returns the message of any thrown value, truncated and without quoted input: for logs, operators and job errors. Input quoted by
- * the database is removed in `db/failed-statement.ts`.
+ * Returns the message of any thrown value, truncated and without quoted input: for logs, operators and job errors.
+ * Input quoted by the database is removed in `db/failed-statement.ts`.
  */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);

@@ -1,7 +1,8 @@
 import { USER_ROLES, type UserRole } from './caller.ts';
 
 /**
- * Parses `group=role,group=role` into the role of each group. Throws an Error whose message completes the sentence "it ...".
+ * Parses `group=role,group=role` into the role of each group. Throws an Error whose message completes the sentence "it
+ * ...".
  */
 export function parseGroupRoles(text: string): ReadonlyMap<string, UserRole> {
   const roles = new Map<string, UserRole>();

@@ -11,8 +11,8 @@ const MAX_LIMIT = 1_000_000_000;
 const EXPECTED = `must be 'off' or parts such as 'requests=6000,tokens=4000000,concurrent=256', each from 1 to ${MAX_LIMIT}`;
 
 /**
- * Parses the value of `QUIRE_RATE_LIMITS`. A part that is absent, and every part of `off`, is null: unlimited. Throws an Error whose
- * message completes the sentence "it ...".
+ * Parses the value of `QUIRE_RATE_LIMITS`. A part that is absent, and every part of `off`, is null: unlimited. Throws
+ * an Error whose message completes the sentence "it ...".
  */
 export function parseRateLimits(text: string): RateLimits {
   const limits: RateLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrent: null };

@@ -4,8 +4,8 @@ import { parseAddressRange } from './address-range.ts';
 const MAPPED_RANGE = /^::ffff:.*\//i;
 
 /**
- * Checks the value of `QUIRE_TRUSTED_PROXIES`. Throws an Error whose message completes the sentence "it ...". A range of all addresses is
- * rejected: clients could choose their addresses.
+ * Checks the value of `QUIRE_TRUSTED_PROXIES`. Throws an Error whose message completes the sentence "it ...". A range
+ * of all addresses is rejected: clients could choose their addresses.
  */
 export function parseTrustedProxies(entries: readonly string[]): readonly string[] {
   for (const entry of entries) {

@@ -23,8 +23,8 @@ export class ReadCache<Value> {
   }
 
   /**
-   * Returns the cached value, or a promise of the value that `read` returns. `read` receives the expired value. Errors of `read` are
-   * not cached.
+   * Returns the cached value, or a promise of the value that `read` returns. `read` receives the expired value. Errors
+   * of `read` are not cached.
    */
   get(key: string, read: (expired: Value | undefined) => Promise<Value>): Value | Promise<Value> {
     const entry = this.#entries.get(key);

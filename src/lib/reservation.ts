@@ -28,7 +28,7 @@ export interface Reservation {
 }
 
 /**
- * Reserves credits for a call. Null: nothing limits it, and `bounds` is not called. Not a promise unless the database is asked. Throws 402
- * `insufficient_credits` when less than `minMicros` is left.
+ * Reserves credits for a call. Null: nothing limits it, and `bounds` is not called. Not a promise unless the database
+ * is asked. Throws 402 `insufficient_credits` when less than `minMicros` is left.
  */
 export type Reserve = (call: Call, bounds: () => CostBounds) => Reservation | null | Promise<Reservation | null>;

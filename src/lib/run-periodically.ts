@@ -10,8 +10,8 @@ export interface PeriodicTask {
 }
 
 /**
- * Runs `task` immediately and then `periodMs` after the end of each run, so runs never overlap. A failed run is logged and does not
- * stop the schedule.
+ * Runs `task` immediately and then `periodMs` after the end of each run, so runs never overlap. A failed run is logged
+ * and does not stop the schedule.
  */
 export function runPeriodically(
   periodMs: number,

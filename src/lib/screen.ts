@@ -29,8 +29,8 @@ export interface ScreenedOutput {
 /** A content policy. `inference/` applies it to every call of an inference route. */
 export interface Screen {
   /**
-   * Resolves with null when the policy has nothing to say. Throws 400 `content_filtered` when it blocks one of the texts, and 503
-   * `engine_unavailable` when it would block flagged texts and cannot be evaluated.
+   * Resolves with null when the policy has nothing to say. Throws 400 `content_filtered` when it blocks one of the
+   * texts, and 503 `engine_unavailable` when it would block flagged texts and cannot be evaluated.
    */
   input(subject: ScreenSubject, texts: readonly string[]): Promise<ModerationNotice | null>;
   /** Throws 503 as `input` does. */

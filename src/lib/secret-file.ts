@@ -8,8 +8,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const fileVariable = (name: string): string => `${name}_FILE`;
 
 /**
- * The value of a variable, which may be in the file that `NAME_FILE` names, without line breaks at its end. Empty variables count as unset.
- * Throws an `OperatorError` when both are set, and when the file cannot be read or is empty.
+ * The value of a variable, which may be in the file that `NAME_FILE` names, without line breaks at its end. Empty
+ * variables count as unset. Throws an `OperatorError` when both are set, and when the file cannot be read or is empty.
  */
 export function readVariable(environment: Environment, name: string): string | undefined {
   const value = environment[name];

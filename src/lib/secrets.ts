@@ -27,8 +27,8 @@ export class DecryptionError extends Error {
 }
 
 /**
- * Creates `Secrets` with a key derived from `secret` by HKDF-SHA-256. `secret` must have at least 128 bits of entropy; passwords are
- * not enough. Values sealed with the `earlier` secrets can still be opened.
+ * Creates `Secrets` with a key derived from `secret` by HKDF-SHA-256. `secret` must have at least 128 bits of entropy;
+ * passwords are not enough. Values sealed with the `earlier` secrets can still be opened.
  */
 export function createSecrets(secret: string, earlier: readonly string[] = []): Secrets {
   const key = deriveKey(secret);

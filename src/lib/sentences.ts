@@ -22,9 +22,10 @@ const LOOK_BACK_CHARACTERS = 12;
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /**
- * Splits a text into sentences by UAX 29, corrected after abbreviations, initials and wrapped lines. Scripts without spaces
- * end sentences at their own full stops. An empty line always ends a sentence. Returns offsets, because chunks and
- * citations show the text unchanged. `packages/bundled-models/src/chat/text-units.ts` merges them after "e.g." and "i.e.".
+ * Splits a text into sentences by UAX 29, corrected after abbreviations, initials and wrapped lines. Scripts without
+ * spaces end sentences at their own full stops. An empty line always ends a sentence. Returns offsets, because chunks
+ * and citations show the text unchanged. `packages/bundled-models/src/chat/text-units.ts` merges them after "e.g." and
+ * "i.e.".
  */
 export function splitSentences(text: string): SentenceSpan[] {
   const spans: SentenceSpan[] = [];

@@ -1,14 +1,15 @@
 import { createParser, type EventSourceParser, type ParseError } from 'eventsource-parser';
 
 /**
- * Maximum characters of one event. A completion of a million tokens sent as one event has about 6 million. Bounds the memory for servers
- * that never end a line.
+ * Maximum characters of one event. A completion of a million tokens sent as one event has about 6 million. Bounds the
+ * memory for servers that never end a line.
  */
 export const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Incremental parser of server-sent events. Returns the `data` of each event; ignores comments, `event`, `id` and `retry`. Chunks may end
- * anywhere, even within a character or between CR and LF. `push` throws when an incomplete event exceeds `maxEventCharacters`.
+ * Incremental parser of server-sent events. Returns the `data` of each event; ignores comments, `event`, `id` and
+ * `retry`. Chunks may end anywhere, even within a character or between CR and LF. `push` throws when an incomplete
+ * event exceeds `maxEventCharacters`.
  */
 export class SseParser {
   readonly #decoder = new TextDecoder();

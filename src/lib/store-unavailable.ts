@@ -5,8 +5,8 @@ import { retry } from './retry.ts';
 const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
 
 /**
- * The blob store or the search index does not respond. Nothing is known about the data: the same call may succeed later. Not for errors
- * that say something about the data, such as a missing blob or a damaged file.
+ * The blob store or the search index does not respond. Nothing is known about the data: the same call may succeed
+ * later. Not for errors that say something about the data, such as a missing blob or a damaged file.
  */
 export class StoreUnavailableError extends OperatorError {
   constructor(message: string, cause?: unknown) {
@@ -27,7 +27,10 @@ export class StoreNotWritableError extends StoreUnavailableError {
 /** Errors of writes that a disk rejects: full, read-only, or over a quota (unnamed in Node: Linux 122, macOS 69). */
 const REJECTED_WRITE = /^(ENOSPC|EROFS|EDQUOT|Unknown system error -(122|69))$/;
 
-/** Converts an error to a `StoreNotWritableError` if the disk rejects writes; `store` begins its sentence. Else returns it. */
+/**
+ * Converts an error to a `StoreNotWritableError` if the disk rejects writes; `store` begins its sentence. Else returns
+ * it.
+ */
 export function explainRejectedWrite(store: string, error: unknown): unknown {
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   return REJECTED_WRITE.test(code) ? new StoreNotWritableError(store, describeError(error), error) : error;

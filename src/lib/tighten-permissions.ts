@@ -20,10 +20,12 @@ export interface TightenedPermissions {
 }
 
 /**
- * Removes group and other permissions from paths recursively: folders keep at most 0700, files at most 0600. Never adds permissions.
- * Does not follow symbolic links. Yields to the event loop between slices; an abort ends it early. Skips paths that vanish. Idempotent.
+ * Removes group and other permissions from paths recursively: folders keep at most 0700, files at most 0600. Never adds
+ * permissions. Does not follow symbolic links. Yields to the event loop between slices; an abort ends it early. Skips
+ * paths that vanish. Idempotent.
  *
- * Files are never opened: closing any descriptor of a file drops the process's POSIX locks on it (`data-folder/lock.ts`).
+ * Files are never opened: closing any descriptor of a file drops the process's POSIX locks on it
+ * (`data-folder/lock.ts`).
  */
 export async function tightenPermissions(paths: readonly string[], signal: AbortSignal): Promise<TightenedPermissions> {
   const result: TightenedPermissions = { folders: 0, files: 0, failed: 0, firstFailure: null };

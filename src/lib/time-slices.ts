@@ -10,9 +10,9 @@ const waiting = new FairQueue<() => void>();
 let isScheduled = false;
 
 /**
- * Resolves when a long computation may use the event loop of this thread for another `SLICE_MS`. Long computations get one slice at a
- * time, organizations in turn, with rounds of I/O between them: however many there are, a short request waits for few slices. `group`:
- * the organization.
+ * Resolves when a long computation may use the event loop of this thread for another `SLICE_MS`. Long computations get
+ * one slice at a time, organizations in turn, with rounds of I/O between them: however many there are, a short request
+ * waits for few slices. `group`: the organization.
  */
 export function nextSlice(group: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -2,8 +2,8 @@ import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Minimum free space of a writable store: four WAL segments of PostgreSQL (16 MiB each), which the embedded database can allocate at
- * any moment.
+ * Minimum free space of a writable store: four WAL segments of PostgreSQL (16 MiB each), which the embedded database
+ * can allocate at any moment.
  */
 export const MIN_FREE_BYTES = 64 * 1024 * 1024;
 /** Size of the probe: one block, which quotas and read-only mounts reject. */
@@ -21,8 +21,8 @@ export async function freeBytes(folder: string): Promise<number> {
 const probes = new Map<string, { atMs: number; result: Promise<void> }>();
 
 /**
- * Resolves when the folder is writable: enough free space, and a small file can be created (0.2 ms, at most once per second). Throws
- * an Error with a message for operators otherwise.
+ * Resolves when the folder is writable: enough free space, and a small file can be created (0.2 ms, at most once per
+ * second). Throws an Error with a message for operators otherwise.
  */
 export function requireWritable(folder: string): Promise<void> {
   const cached = probes.get(folder);

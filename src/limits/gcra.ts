@@ -1,6 +1,7 @@
 /**
- * The generic cell rate algorithm (ITU-T I.371) as a token bucket: a bucket holds the units of one minute and is refilled continuously.
- * Its whole state is one number, the time at which it is full again. Pure functions; times are milliseconds of any one clock.
+ * The generic cell rate algorithm (ITU-T I.371) as a token bucket: a bucket holds the units of one minute and is
+ * refilled continuously. Its whole state is one number, the time at which it is full again. Pure functions; times are
+ * milliseconds of any one clock.
  */
 
 /** A bucket refills completely in this time, so its limit per minute is also its burst. */
@@ -26,8 +27,8 @@ export function bucketState(fullAt: number, limit: number, now: number): BucketS
 }
 
 /**
- * Whole milliseconds until `cost` units can be taken: 0 now, Infinity never, because the bucket is too small. A cost of 0 can always be
- * taken.
+ * Whole milliseconds until `cost` units can be taken: 0 now, Infinity never, because the bucket is too small. A cost of
+ * 0 can always be taken.
  */
 export function waitMs(fullAt: number, { limit, cost }: { limit: number; cost: number }, now: number): number {
   if (cost === 0) return 0;
@@ -37,8 +38,8 @@ export function waitMs(fullAt: number, { limit, cost }: { limit: number; cost: n
 }
 
 /**
- * The time at which the bucket is full after `cost` units were taken. Takes units that the bucket does not hold, too: it is then in
- * debt. A negative cost returns units.
+ * The time at which the bucket is full after `cost` units were taken. Takes units that the bucket does not hold, too:
+ * it is then in debt. A negative cost returns units.
  */
 export function fullAfter(fullAt: number, { limit, cost }: { limit: number; cost: number }, now: number): number {
   return Math.max(now, Math.max(fullAt, now) + (cost * WINDOW_MS) / limit);

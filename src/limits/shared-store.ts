@@ -52,9 +52,10 @@ interface PendingDemand {
 const NO_DEMAND: Demand = { charges: [], slots: [] };
 
 /**
- * Buckets and slots that all processes on a database share. A process takes shares of them ahead and decides most requests alone; the
- * others of one event-loop turn share one statement. Together, processes exceed a limit by no more than what they hold ahead: the refill
- * of two seconds each. While the database fails, each process limits alone, by what it knows.
+ * Buckets and slots that all processes on a database share. A process takes shares of them ahead and decides most
+ * requests alone; the others of one event-loop turn share one statement. Together, processes exceed a limit by no more
+ * than what they hold ahead: the refill of two seconds each. While the database fails, each process limits alone, by
+ * what it knows.
  */
 export class SharedLimitStore implements LimitStore {
   readonly #deps: SharedStoreDeps;

@@ -16,8 +16,8 @@ const LIMITS = {
 } as const;
 
 /**
- * Limits failed attempts to sign in. Accounts that do not exist are limited as well, so that a limit does not tell them apart. A known device
- * counts on its own, so that guesses of others do not lock the owner of an account out.
+ * Limits failed attempts to sign in. Accounts that do not exist are limited as well, so that a limit does not tell them
+ * apart. A known device counts on its own, so that guesses of others do not lock the owner of an account out.
  */
 export function signInLimiter(store: Pick<LimitStore, 'take' | 'charge'>): SignInLimits {
   return {

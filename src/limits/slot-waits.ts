@@ -16,8 +16,8 @@ export interface RunningRequest {
 }
 
 /**
- * Estimates when a slot of one key or organization is free, from its running requests and the durations of recent ones. Rejected requests
- * get turns: the second one waits for the second slot that is free.
+ * Estimates when a slot of one key or organization is free, from its running requests and the durations of recent ones.
+ * Rejected requests get turns: the second one waits for the second slot that is free.
  */
 export class SlotWaits {
   /** In the order of their start. */

@@ -2,8 +2,8 @@ import { doublePrecision, integer, pgTable, primaryKey, text } from 'drizzle-orm
 import { processes } from '../leases/tables.ts';
 
 /**
- * Buckets of requests and tokens that several processes share. Unlogged: no write waits for the disk, and a crash of the server fills all
- * buckets. Rows of full buckets may be deleted.
+ * Buckets of requests and tokens that several processes share. Unlogged: no write waits for the disk, and a crash of
+ * the server fills all buckets. Rows of full buckets may be deleted.
  */
 export const rateLimitBuckets = pgTable('rate_limit_buckets', {
   id: text().primaryKey(),

@@ -119,8 +119,8 @@ export class EnginePool {
   }
 
   /**
-   * Creates the embedding engine of an id: the bundled model, unless the id is bound. Throws when a reachable server returns
-   * vectors of other dimensions.
+   * Creates the embedding engine of an id: the bundled model, unless the id is bound. Throws when a reachable server
+   * returns vectors of other dimensions.
    */
   async startEmbedding(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
     if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalEmbedding);
@@ -173,7 +173,9 @@ export class EnginePool {
     return engine;
   }
 
-  /** Options of an upstream that does not generate; null: bundled. `QUIRE_UPSTREAM_URL` is for `engine: upstream` only. */
+  /**
+   * Options of an upstream that does not generate; null: bundled. `QUIRE_UPSTREAM_URL` is for `engine: upstream` only.
+   */
   #upstreamOptions(id: string, binding: Binding | undefined) {
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);

@@ -8,9 +8,9 @@ export interface CacheMetrics {
 }
 
 /**
- * Registers the prompt cache metrics; call once per registry. Labels are registered model ids, which bounds their number, and never
- * organizations. Gauges are collected at scrape time, and absent while no engine reports them. Models that share an engine share its cache,
- * which has the label of the first of them.
+ * Registers the prompt cache metrics; call once per registry. Labels are registered model ids, which bounds their
+ * number, and never organizations. Gauges are collected at scrape time, and absent while no engine reports them. Models
+ * that share an engine share its cache, which has the label of the first of them.
  */
 export function registerCacheMetrics(
   registry: Registry,

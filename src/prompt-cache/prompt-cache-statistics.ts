@@ -26,9 +26,9 @@ export interface PromptCacheStatisticsDeps {
 type ModelCounts = CacheBaseline & Pick<ModelCacheUsage, 'bytes' | 'entries'>;
 
 /**
- * Prompt cache statistics of the instance. Hits, misses and tokens are sums of the usage records, so they are exact for any number of
- * processes and after crashes. Each process publishes entries, memory and evictions of its caches. A reset stores the counts, which are
- * subtracted from then on.
+ * Prompt cache statistics of the instance. Hits, misses and tokens are sums of the usage records, so they are exact for
+ * any number of processes and after crashes. Each process publishes entries, memory and evictions of its caches. A
+ * reset stores the counts, which are subtracted from then on.
  */
 export class PromptCacheStatistics {
   readonly #deps: PromptCacheStatisticsDeps;

@@ -49,8 +49,8 @@ export interface JobQueueDeps {
 export type JobHandler<Data extends object> = (data: Data, signal: AbortSignal) => Promise<void>;
 
 /**
- * The job queue in the database (pg-boss). Delivery is at least once: a job becomes visible when its transaction commits, and
- * runs until its handler returns without an error. It may run twice, so handlers replace and never append.
+ * The job queue in the database (pg-boss). Delivery is at least once: a job becomes visible when its transaction
+ * commits, and runs until its handler returns without an error. It may run twice, so handlers replace and never append.
  */
 export class JobQueue {
   readonly #boss: PgBoss;
@@ -134,8 +134,8 @@ export class JobQueue {
   }
 
   /**
-   * Starts jobs at once whose process was killed. pg-boss counts that as a failure of the job: after a few kills its backoff would be
-   * minutes.
+   * Starts jobs at once whose process was killed. pg-boss counts that as a failure of the job: after a few kills its
+   * backoff would be minutes.
    */
   async #releaseLost(): Promise<void> {
     const kinds = [...this.#events.keys()];
@@ -217,8 +217,8 @@ export class JobQueue {
   }
 
   /**
-   * Runs the update of a job in a transaction that locks its row, unless the lease has expired: a process that was suspended does not
-   * notice that at once. Returns whether it ran.
+   * Runs the update of a job in a transaction that locks its row, unless the lease has expired: a process that was
+   * suspended does not notice that at once. Returns whether it ran.
    */
   #whileHeld(
     kind: JobKind<object>,
@@ -254,8 +254,8 @@ export class JobQueue {
 
 async function createQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
   await boss.createQueue(kind.name, {
-    // One running job per key, in order. The other policies cache the list of busy keys: a job would wait up to a minute
-    // after the one before it ended, and jobs of idle keys would wait behind one whose key is busy.
+    // One running job per key, in order. The other policies cache the list of busy keys: a job would wait up to a
+    // minute after the one before it ended, and jobs of idle keys would wait behind one whose key is busy.
     policy: 'key_strict_fifo',
     retryLimit: kind.retries,
     retryDelay: kind.retrySeconds,
@@ -265,6 +265,7 @@ async function createQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
     heartbeatSeconds: LEASE_SECONDS,
     deleteAfterSeconds: KEEP_ENDED_SECONDS,
   });
-  // Fills the queue cache of pg-boss: lookups inside transactions would need second connections, and could deadlock on the pool.
+  // Fills the queue cache of pg-boss: lookups inside transactions would need second connections, and could deadlock on
+  // the pool.
   await boss.findJobs(kind.name, { key: '' });
 }

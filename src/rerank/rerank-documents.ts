@@ -13,8 +13,8 @@ import { MAX_DOCUMENT_CHARACTERS, MAX_TOTAL_CHARACTERS, type RerankBody, type Re
 export type RerankDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
- * Sorts the documents of the request by relevance. Throws 400 for a blank query and for too long texts, and what `admit`, the
- * content policy and the engine throw.
+ * Sorts the documents of the request by relevance. Throws 400 for a blank query and for too long texts, and what
+ * `admit`, the content policy and the engine throw.
  */
 export async function rerankDocuments(
   deps: RerankDeps,

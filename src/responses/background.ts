@@ -20,8 +20,8 @@ import { insertEvents, insertResponse, lockRunning, selectResponseEvents, select
 const POLL_MS = 1_000;
 
 /**
- * Validates and enqueues a background response. Its run settles `reservedTokens`, the estimate that the request has taken from the token
- * limits of its key. Throws as `prepareResponse` does.
+ * Validates and enqueues a background response. Its run settles `reservedTokens`, the estimate that the request has
+ * taken from the token limits of its key. Throws as `prepareResponse` does.
  */
 export async function startBackground(
   deps: BackgroundDeps,
@@ -56,8 +56,8 @@ export async function getResponse(
 }
 
 /**
- * Follows the events of a background response after a sequence number, to its end. Throws 404 `response_not_found`, also when it is deleted
- * meanwhile, and 400 for a response that does not run in the background.
+ * Follows the events of a background response after a sequence number, to its end. Throws 404 `response_not_found`,
+ * also when it is deleted meanwhile, and 400 for a response that does not run in the background.
  */
 export async function followResponse(
   deps: Pick<ResponseDeps, 'db' | 'now'>,
@@ -95,8 +95,8 @@ async function* followEvents(
 }
 
 /**
- * Cancels a background response. One that has ended is returned unchanged. Throws 404 `response_not_found`, and 400 for a response that
- * does not run in the background.
+ * Cancels a background response. One that has ended is returned unchanged. Throws 404 `response_not_found`, and 400 for
+ * a response that does not run in the background.
  */
 export async function cancelResponse(
   deps: Pick<BackgroundDeps, 'db' | 'metrics' | 'now' | 'chargeTokens'>,

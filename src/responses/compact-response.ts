@@ -33,8 +33,9 @@ export interface Compaction {
 }
 
 /**
- * Summarizes a conversation with one model call. Keeps its system messages and the newest messages of the user as they are. Throws as
- * `prepareResponse` and `startGeneration` do, 400 for a model that cannot summarize, and 500 when it writes nothing.
+ * Summarizes a conversation with one model call. Keeps its system messages and the newest messages of the user as they
+ * are. Throws as `prepareResponse` and `startGeneration` do, 400 for a model that cannot summarize, and 500 when it
+ * writes nothing.
  */
 export async function compactResponse(
   deps: ResponseDeps,

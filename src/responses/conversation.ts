@@ -52,9 +52,9 @@ function toConversationItem(item: OutputItem): ConversationItem | null {
 }
 
 /**
- * Converts a conversation to chat messages. The prompt of every model call is made from the items, so a continued or resumed response
- * reads what the model has read before. A text and the calls beside it are one assistant message; each search is followed by its result.
- * `clean`: applied to the text of documents.
+ * Converts a conversation to chat messages. The prompt of every model call is made from the items, so a continued or
+ * resumed response reads what the model has read before. A text and the calls beside it are one assistant message; each
+ * search is followed by its result. `clean`: applied to the text of documents.
  */
 export function toMessages(items: readonly ConversationItem[], clean: (text: string) => string): ChatMessage[] {
   const messages: ChatMessage[] = [];

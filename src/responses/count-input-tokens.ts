@@ -9,8 +9,9 @@ import { planTurn } from './turn-loop.ts';
 import { turnPrompt } from './turn-prompt.ts';
 
 /**
- * Counts the tokens of the first prompt that a request would have. Calls no model: nothing is screened, metered or stored. Exact for engines
- * that count prompts, otherwise an upper estimate. Throws as `parseResponseCall` does, and errors of the engine.
+ * Counts the tokens of the first prompt that a request would have. Calls no model: nothing is screened, metered or
+ * stored. Exact for engines that count prompts, otherwise an upper estimate. Throws as `parseResponseCall` does, and
+ * errors of the engine.
  */
 export async function countInputTokens(
   deps: ResponseDeps,

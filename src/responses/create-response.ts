@@ -32,8 +32,8 @@ function saveWhenAsked(deps: ResponseDeps, { caller }: Call, { shell, conversati
 }
 
 /**
- * Reads a response to its end. Throws the error of a failed first model call, which the client may retry; a later failure leaves a
- * response with the status `failed`.
+ * Reads a response to its end. Throws the error of a failed first model call, which the client may retry; a later
+ * failure leaves a response with the status `failed`.
  */
 export async function collectResponse(run: ResponseRun): Promise<ResponseResource> {
   for await (const _event of run.events);

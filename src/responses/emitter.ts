@@ -55,9 +55,9 @@ interface OpenItem {
 }
 
 /**
- * The only source of the events of one response, and of the response itself, so that the stream and the stored response cannot differ.
- * Every item is announced once, before its deltas, and finished once, after them; `end` finishes the open items and closes the response.
- * Items and events are never changed after they have been returned.
+ * The only source of the events of one response, and of the response itself, so that the stream and the stored response
+ * cannot differ. Every item is announced once, before its deltas, and finished once, after them; `end` finishes the
+ * open items and closes the response. Items and events are never changed after they have been returned.
  */
 export class ResponseEmitter {
   readonly #shell: ResponseShell;
@@ -78,7 +78,8 @@ export class ResponseEmitter {
   }
 
   /**
-   * Restores the state after events of an emitter in another process, which began the response. Items without an end are open.
+   * Restores the state after events of an emitter in another process, which began the response. Items without an end
+   * are open.
    */
   replay(events: Iterable<ResponseEvent>, progress: ResponseProgress): void {
     this.progress = progress;
@@ -134,8 +135,8 @@ export class ResponseEmitter {
   }
 
   /**
-   * A function call, whose arguments are complete. Both of its events have them: some clients read those of the first only, because
-   * arguments have no deltas.
+   * A function call, whose arguments are complete. Both of its events have them: some clients read those of the first
+   * only, because arguments have no deltas.
    */
   functionCall(call: Pick<FunctionCallItem, 'call_id' | 'name' | 'arguments' | 'status'>): ResponseEvent[] {
     const item: FunctionCallItem = { type: 'function_call', id: newId('functionCall'), ...call };

@@ -19,8 +19,8 @@ interface Entry {
 }
 
 /**
- * Writes the events of a running background response in groups. `lost` aborts when the response was cancelled, deleted or cannot be
- * written: nothing is written any more.
+ * Writes the events of a running background response in groups. `lost` aborts when the response was cancelled, deleted
+ * or cannot be written: nothing is written any more.
  */
 export class EventWriter {
   readonly lost: AbortSignal;

@@ -58,8 +58,8 @@ export interface PlannedSearch {
 type SearchOutcome = Pick<FileSearchItem, 'results' | 'status'>;
 
 /**
- * Searches the knowledge bases of the tool. Returns the best results over all of them that fit into the prompt. A knowledge base that cannot
- * be searched at present makes the search `incomplete` and empty; the response goes on.
+ * Searches the knowledge bases of the tool. Returns the best results over all of them that fit into the prompt. A
+ * knowledge base that cannot be searched at present makes the search `incomplete` and empty; the response goes on.
  */
 export async function searchFiles(
   deps: ResponseDeps,

@@ -143,8 +143,8 @@ const InputPart = Type.Object({
 export type InputPart = Static<typeof InputPart>;
 
 /**
- * An item of `input`: a chat message (`role`, `content`) or an item with a `type`. One object instead of a union, so that an error
- * names the field; `parseInput` requires the fields of each type.
+ * An item of `input`: a chat message (`role`, `content`) or an item with a `type`. One object instead of a union, so
+ * that an error names the field; `parseInput` requires the fields of each type.
  */
 export const InputItem = Type.Object(
   {

@@ -10,8 +10,8 @@ import { type FindDeps, findResponse } from './find-response.ts';
 import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts';
 
 /**
- * Lists the input items of a response: items of the responses that it continues, then its own input. Throws 404 `response_not_found`, and
- * 400 for an `after` that names no item of the list.
+ * Lists the input items of a response: items of the responses that it continues, then its own input. Throws 404
+ * `response_not_found`, and 400 for an `after` that names no item of the list.
  */
 export async function listInputItems(
   deps: FindDeps & Pick<Deps, 'secrets'>,

@@ -1,6 +1,7 @@
 /**
- * The requirements of the Open Responses specification (2026-04-24) that apply to HTTP, one test each. The table in docs/use/responses.md has
- * the same rows. `accepts`: the field is honoured; `rejects`: the contract narrows the specification, and 400 names the field.
+ * The requirements of the Open Responses specification (2026-04-24) that apply to HTTP, one test each. The table in
+ * docs/use/responses.md has the same rows. `accepts`: the field is honoured; `rejects`: the contract narrows the
+ * specification, and 400 names the field.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -61,7 +61,9 @@ export interface ResponseIdentity {
   conversation?: ConversationItem[];
 }
 
-/** Parses and admits a request. Throws 400 naming the field, 403, 404 (model or knowledge base), 503 without an engine. */
+/**
+ * Parses and admits a request. Throws 400 naming the field, 403, 404 (model or knowledge base), 503 without an engine.
+ */
 export async function parseResponseCall(
   deps: ResponseDeps,
   call: Call,

@@ -21,8 +21,8 @@ export interface StoredInput {
 }
 
 /**
- * Converts `input` to the conversation that it adds. `earlier`: the conversation that it continues. Throws 400 with the dotted path of
- * what is missing, not supported, or answers no call.
+ * Converts `input` to the conversation that it adds. `earlier`: the conversation that it continues. Throws 400 with the
+ * dotted path of what is missing, not supported, or answers no call.
  */
 export async function parseInput(
   input: CreateResponse['input'],

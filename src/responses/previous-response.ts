@@ -8,8 +8,9 @@ import { selectResponse, selectResponseWithItem } from './store.ts';
 type StoreDeps = Pick<Deps, 'db' | 'now'>;
 
 /**
- * Returns the conversation that `previous_response_id` continues, empty without one. Throws 400 `previous_response_not_found` for an id
- * that is unknown, expired or another organization's, and 400 `invalid_value` for a response that has not ended.
+ * Returns the conversation that `previous_response_id` continues, empty without one. Throws 400
+ * `previous_response_not_found` for an id that is unknown, expired or another organization's, and 400 `invalid_value`
+ * for a response that has not ended.
  */
 export async function continueConversation(
   deps: StoreDeps,

@@ -25,8 +25,8 @@ const UNSUPPORTED = {
 export const LOGPROBS = 'message.output_text.logprobs';
 
 /**
- * Values of `include`. The others change nothing: results of searches and reasoning are always included, and there are no items of other
- * kinds.
+ * Values of `include`. The others change nothing: results of searches and reasoning are always included, and there are
+ * no items of other kinds.
  */
 const INCLUDED: ReadonlySet<string> = new Set([
   LOGPROBS,
@@ -56,8 +56,8 @@ const RENAMED: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Converts an error of an engine, which names fields of a chat completion, to one that names fields of the request. `functionPaths`: the
- * path of each function among the tools, such as `tools.1.function`.
+ * Converts an error of an engine, which names fields of a chat completion, to one that names fields of the request.
+ * `functionPaths`: the path of each function among the tools, such as `tools.1.function`.
  */
 export function toRequestError(error: ApiError, functionPaths: readonly string[]): ApiError {
   const { param } = error;

@@ -45,8 +45,9 @@ export type BackgroundDeps = RunDeps & Pick<Deps, 'jobs'>;
 type RunDeps = ResponseDeps & Pick<Deps, 'chargeTokens'>;
 
 /**
- * Runs a background response to its end. A run that follows a crash continues after the last finished turn: items that were interrupted
- * end as `incomplete`, and the turn is repeated. Throws the reason of `signal` when the process stops; the job is then run again.
+ * Runs a background response to its end. A run that follows a crash continues after the last finished turn: items that
+ * were interrupted end as `incomplete`, and the turn is repeated. Throws the reason of `signal` when the process stops;
+ * the job is then run again.
  */
 export async function runBackground(deps: RunDeps, responseId: string, signal: AbortSignal): Promise<void> {
   const row = await beginResponseRun(deps.db.sql, responseId);
@@ -86,8 +87,8 @@ export interface TokenMeter {
 }
 
 /**
- * Counts tokens against the limits of the key. The estimate, which the request has taken, covers the first ones. A run that follows an
- * interrupted one does not know how much of the estimate is left, and charges everything.
+ * Counts tokens against the limits of the key. The estimate, which the request has taken, covers the first ones. A run
+ * that follows an interrupted one does not know how much of the estimate is left, and charges everything.
  */
 export function meterTokens(
   { chargeTokens }: Pick<Deps, 'chargeTokens'>,

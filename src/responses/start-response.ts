@@ -22,8 +22,8 @@ export interface ResponseRun {
   /** Notices of the input and of the model calls that have ended. */
   notices(): Notices;
   /**
-   * The events of the response: the first one at once, and the first model call after it. The response is saved before the last one is
-   * yielded, and when the reader stops early. The caller must read them to the end or call `return()`.
+   * The events of the response: the first one at once, and the first model call after it. The response is saved before
+   * the last one is yielded, and when the reader stops early. The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<ResponseEvent, void, undefined>;
   /** The response at this time. */

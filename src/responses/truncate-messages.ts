@@ -1,8 +1,9 @@
 import type { ChatMessage } from '../engines/engine.ts';
 
 /**
- * Leaves out the older half of the messages that may be left out: all but system messages and the last question with what follows it.
- * The rest begins with a question. Returns null when nothing may be left out. Called until the prompt fits, so it halves instead of counting.
+ * Leaves out the older half of the messages that may be left out: all but system messages and the last question with
+ * what follows it. The rest begins with a question. Returns null when nothing may be left out. Called until the prompt
+ * fits, so it halves instead of counting.
  */
 export function truncateMessages(messages: readonly ChatMessage[]): ChatMessage[] | null {
   const last = messages.findLastIndex(({ role }) => role === 'user');

@@ -18,15 +18,16 @@ type CallDelta = Extract<GenerationEvent, { type: 'tool-call-delta' }>;
 export interface CallSettings {
   hasSearch: boolean;
   /**
-   * Whether a call is emitted as soon as it is complete. False for a response that is resumed after a crash: its turn is repeated, and the
-   * client would get the call twice.
+   * Whether a call is emitted as soon as it is complete. False for a response that is resumed after a crash: its turn
+   * is repeated, and the client would get the call twice.
    */
   isEager: boolean;
 }
 
 /**
- * Collects the tool calls of one model call, and emits them in their order: functions with their arguments, and searches as open items. A
- * call is complete when a later one has begun and its arguments are a JSON object: some servers send the parts of parallel calls in turns.
+ * Collects the tool calls of one model call, and emits them in their order: functions with their arguments, and
+ * searches as open items. A call is complete when a later one has begun and its arguments are a JSON object: some
+ * servers send the parts of parallel calls in turns.
  */
 export class TurnCalls {
   /** Searches that have been emitted. */

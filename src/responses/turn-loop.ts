@@ -14,8 +14,8 @@ export interface LoopRules {
   hasSearch: boolean;
   hasFunctions: boolean;
   /**
-   * The model is too small to decide when to search, so that it is made to call a tool first, and to answer then. Only with a search, and
-   * after a message of the user.
+   * The model is too small to decide when to search, so that it is made to call a tool first, and to answer then. Only
+   * with a search, and after a message of the user.
    */
   searchesFirst: boolean;
 }
@@ -90,8 +90,9 @@ export function isSameQuery(a: string, b: string): boolean {
 const normalize = (query: string): string => query.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
 
 /**
- * Decides what follows from the end of a model call, after its searches have run: null for another call. Function calls end the
- * response, because the client executes them. `state` includes the call that ended, `plan` is what it was allowed.
+ * Decides what follows from the end of a model call, after its searches have run: null for another call. Function calls
+ * end the response, because the client executes them. `state` includes the call that ended, `plan` is what it was
+ * allowed.
  */
 export function endOfTurn(rules: LoopRules, state: LoopState, plan: TurnPlan, end: TurnEnd): Outcome | null {
   if (end.reason === 'content_filter') return { status: 'incomplete', reason: 'content_filter' };

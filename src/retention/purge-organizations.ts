@@ -61,8 +61,8 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Deletes the data of deleted organizations. A run that ends early is continued by the next one: the row of the organization says when. May
- * run in several processes at once.
+ * Deletes the data of deleted organizations. A run that ends early is continued by the next one: the row of the
+ * organization says when. May run in several processes at once.
  */
 export async function purgeOrganizations(deps: PurgeDeps, signal: AbortSignal): Promise<void> {
   const { db, logger, now } = deps;
@@ -169,8 +169,8 @@ const serviceCall = (organizationId: string): Call => ({
 });
 
 /**
- * Deletes rows one by one. A row that another process has deleted counts as deleted; one that is in use, or for which `remove` resolves
- * with false, is left for the next run. Resolves with whether none is left.
+ * Deletes rows one by one. A row that another process has deleted counts as deleted; one that is in use, or for which
+ * `remove` resolves with false, is left for the next run. Resolves with whether none is left.
  */
 async function deleteEach<Row extends { id: string }>(
   { signal }: Pick<Purge, 'signal'>,

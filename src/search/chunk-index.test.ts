@@ -100,7 +100,8 @@ describe('ChunkIndex', () => {
       texts.map((text, i) => chunk({ id: `c${i}`, text })),
     );
     const hits = await search(base, { text: 'stones' });
-    // k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009); four texts of two words on average, two of which contain the word.
+    // k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009); four texts of two words on average, two of which contain the
+    // word.
     const idf = Math.log(1 + (4 - 2 + 0.5) / (2 + 0.5));
     const bm25 = (count: number, length: number) => (idf * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / 2));
     assert.deepEqual(

@@ -33,8 +33,8 @@ const VERSION_RETENTION_MS = 60_000;
 const MAX_OPEN_TABLES = 256;
 
 /**
- * Concurrent searches, and those of one organization. LanceDB runs searches on as many threads as there are cores, first come, first served;
- * more searches at a time than cores help while they wait for an object store.
+ * Concurrent searches, and those of one organization. LanceDB runs searches on as many threads as there are cores,
+ * first come, first served; more searches at a time than cores help while they wait for an object store.
  */
 const SEARCHES_PER_ORGANIZATION = Math.max(4, 2 * availableParallelism());
 const SEARCHES = { total: 2 * SEARCHES_PER_ORGANIZATION, perGroup: SEARCHES_PER_ORGANIZATION };
@@ -56,7 +56,8 @@ export interface IndexOptions {
 
 /**
  * The search index: a LanceDB table per knowledge base, in a folder or an object store. It can be rebuilt from the
- * database. Writes to one table are serialized; searches never wait for writes. Organizations share the searches that run at a time.
+ * database. Writes to one table are serialized; searches never wait for writes. Organizations share the searches that
+ * run at a time.
  */
 export class ChunkIndex {
   #connection: IndexConnection;
@@ -129,8 +130,8 @@ export class ChunkIndex {
   }
 
   /**
-   * Replaces all chunks of the documents by `chunks`. `isNew`: the index holds none of them yet, which saves a deletion.
-   * Idempotent.
+   * Replaces all chunks of the documents by `chunks`. `isNew`: the index holds none of them yet, which saves a
+   * deletion. Idempotent.
    */
   async replace(
     baseId: string,
@@ -206,8 +207,8 @@ export class ChunkIndex {
   }
 
   /**
-   * Builds indexes, compacts and removes old versions as needed. Call it after writes, in the background; `isBusy` while
-   * more writes follow. Returns the steps that were done.
+   * Builds indexes, compacts and removes old versions as needed. Call it after writes, in the background; `isBusy`
+   * while more writes follow. Returns the steps that were done.
    */
   async maintain(baseId: string, isBusy = false): Promise<MaintenanceStep[]> {
     return this.#serializeWrite(baseId, async () => {

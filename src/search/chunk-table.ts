@@ -132,8 +132,8 @@ export async function searchVectors(
 }
 
 /**
- * Returns the chunks that contain any of the terms, best first. With a query vector, also their cosine similarity, which
- * saves a second search.
+ * Returns the chunks that contain any of the terms, best first. With a query vector, also their cosine similarity,
+ * which saves a second search.
  */
 export async function searchTerms(
   table: Table,

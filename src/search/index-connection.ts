@@ -13,8 +13,9 @@ export interface IndexCaches {
 const DEFAULT_CACHES: IndexCaches = { indexMb: 512, metadataMb: 128 };
 const BYTES_PER_MB = 1_048_576n;
 /**
- * LanceDB counts about a fifth of the memory of small entries, and never removes those of old versions of a table before a cache is full:
- * memory rose for hours. So the number of entries is bounded, too. An entry takes 4.5 KB on average (bench/results/memory.md).
+ * LanceDB counts about a fifth of the memory of small entries, and never removes those of old versions of a table
+ * before a cache is full: memory rose for hours. So the number of entries is bounded, too. An entry takes 4.5 KB on
+ * average (bench/results/memory.md).
  */
 const MAX_ENTRIES_PER_MB = 256;
 /** Maximum time until writes of other processes become visible in a shared store. */
@@ -38,7 +39,9 @@ export class IndexConnection {
     this.#maxEntries = maxEntries;
   }
 
-  /** Connects to a folder or `s3://` URL, with empty caches. `storage`: options of the object store (`aws_endpoint`). */
+  /**
+   * Connects to a folder or `s3://` URL, with empty caches. `storage`: options of the object store (`aws_endpoint`).
+   */
   static async open(
     url: string,
     storage: Record<string, string>,
@@ -76,7 +79,8 @@ export class IndexConnection {
     try {
       return await this.lance.createEmptyTable(name, BASE_SCHEMA);
     } catch (error) {
-      // A full disk leaves a table without a version, which cannot be opened. In a shared store, it may be the table of another process.
+      // A full disk leaves a table without a version, which cannot be opened. In a shared store, it may be the table of
+      // another process.
       if (!this.#isShared) await this.lance.dropTable(name).catch(() => {});
       throw error;
     }

@@ -21,8 +21,8 @@ export const FLAT_ROWS = 5_000;
 /** Share of deleted rows that triggers a rebuild: BM25 counts them, which changes scores by a percent. */
 const MAX_DELETED_SHARE = 0.1;
 /**
- * Maximum unindexed rows while more writes follow: a number or a share of all rows, whichever is larger. They make searches
- * slower and scores less exact, but a constant number alone would make bulk writes quadratic.
+ * Maximum unindexed rows while more writes follow: a number or a share of all rows, whichever is larger. They make
+ * searches slower and scores less exact, but a constant number alone would make bulk writes quadratic.
  */
 const MAX_UNINDEXED_ROWS = 2_000;
 const MAX_UNINDEXED_SHARE = 0.1;
@@ -32,8 +32,8 @@ const MAX_FRAGMENTS_BUSY = 96;
 
 /**
  * Returns the maintenance steps that a table needs, in order. BM25 statistics include deleted rows until the index is
- * rebuilt, which a constant share of them triggers, so that its cost is a constant share of all writes. Unindexed rows have
- * statistics of their own, so none may remain when no more writes follow (`isBusy` false).
+ * rebuilt, which a constant share of them triggers, so that its cost is a constant share of all writes. Unindexed rows
+ * have statistics of their own, so none may remain when no more writes follow (`isBusy` false).
  */
 export function planMaintenance(state: TableState, isBusy: boolean): MaintenanceStep[] {
   const { rows, deletedSinceBuild, unindexedTerms, unindexedVectors, hasLookups, fragments } = state;

@@ -3,9 +3,9 @@ import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 import { tableFacts } from './chunk-table.ts';
 
 /**
- * Finds missing or damaged files of a table: reads a column of every row, and one entry of each index. LanceDB reads the
- * footer at the end of a file first, so a truncated file always fails. Returns the number of rows per document. Throws the
- * error of LanceDB.
+ * Finds missing or damaged files of a table: reads a column of every row, and one entry of each index. LanceDB reads
+ * the footer at the end of a file first, so a truncated file always fails. Returns the number of rows per document.
+ * Throws the error of LanceDB.
  */
 export async function scanTable(table: Table): Promise<Map<string, number>> {
   const rows = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * Splits `s3://bucket/prefix?endpoint=...&region=...` into a URL and storage options for LanceDB, which reads credentials
- * from the environment.
+ * Splits `s3://bucket/prefix?endpoint=...&region=...` into a URL and storage options for LanceDB, which reads
+ * credentials from the environment.
  */
 export function parseIndexUrl(indexUrl: string): { url: string; options: Record<string, string> } {
   const { searchParams, host, pathname } = new URL(indexUrl);

@@ -2,8 +2,8 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Makes the files of a folder durable. LanceDB renames complete files into place but does not fsync them, so after a power
- * failure the newest could be empty. Files are immutable, so each is synced once.
+ * Makes the files of a folder durable. LanceDB renames complete files into place but does not fsync them, so after a
+ * power failure the newest could be empty. Files are immutable, so each is synced once.
  */
 export class FileSyncer {
   readonly #synced = new Set<string>();

@@ -3,8 +3,8 @@ import { isStopWord, type Language, stemWord } from './languages.ts';
 /** Maximum characters of a term; longer runs are not words. */
 const MAX_TERM_CHARACTERS = 64;
 /**
- * Maximum terms of a query, as Lucene's `maxClauseCount`; further words of a longer query are not searched for. The time of a search grows
- * with the terms: 20,000 chunks take 35 ms with 1,000 terms, and a second or more with 20,000.
+ * Maximum terms of a query, as Lucene's `maxClauseCount`; further words of a longer query are not searched for. The
+ * time of a search grows with the terms: 20,000 chunks take 35 ms with 1,000 terms, and a second or more with 20,000.
  */
 const MAX_QUERY_TERMS = 1_024;
 /** Maximum cached stems. Stemming a word takes 10 microseconds. */
@@ -27,8 +27,8 @@ const IDENTIFIER = /[\p{N}_.:@+#]/u;
 /**
  * Tokenizes a text for keyword search, in order and with repetitions: stems of words without stop words, folded (case,
  * accents, compatibility forms); identifiers such as `E-4711`, `user_id`, `C++` or `OpenAI` also as a whole; character
- * bigrams in scripts without spaces. Terms contain no white space. Queries are tokenized in the language of the documents. Returns the
- * first `maxTerms` terms.
+ * bigrams in scripts without spaces. Terms contain no white space. Queries are tokenized in the language of the
+ * documents. Returns the first `maxTerms` terms.
  */
 export function tokenizeText(text: string, language: Language, maxTerms = Number.POSITIVE_INFINITY): string[] {
   const terms: string[] = [];

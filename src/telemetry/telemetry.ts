@@ -38,8 +38,8 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 const propagator = new W3CTraceContextPropagator();
 
 /**
- * Traces of requests, model calls and jobs, and their metrics, by the semantic conventions of OpenTelemetry for HTTP, GenAI and
- * messaging. Nothing exported has a prompt, an answer or a key.
+ * Traces of requests, model calls and jobs, and their metrics, by the semantic conventions of OpenTelemetry for HTTP,
+ * GenAI and messaging. Nothing exported has a prompt, an answer or a key.
  */
 export class Telemetry {
   readonly #sdk: TelemetrySdk;

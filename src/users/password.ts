@@ -13,8 +13,8 @@ export const PASSWORD_COST: PasswordCost = { N: 2 ** 17, r: 8, p: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /**
- * Each computation holds 128 MiB and a thread of the pool that also reads files. Client networks take turns, so that one
- * network delays the others by one computation at most.
+ * Each computation holds 128 MiB and a thread of the pool that also reads files. Client networks take turns, so that
+ * one network delays the others by one computation at most.
  */
 const computations = new FairSemaphore({ total: 2, perGroup: 2 });
 
@@ -26,8 +26,8 @@ export async function hashPassword(password: string, cost: PasswordCost, address
 }
 
 /**
- * Whether a password has this hash. `stored` null: takes as long as a check of a hash of `cost`, so that unknown users are not told apart by
- * time.
+ * Whether a password has this hash. `stored` null: takes as long as a check of a hash of `cost`, so that unknown users
+ * are not told apart by time.
  */
 export async function verifyPassword(
   password: string,

@@ -14,7 +14,10 @@ export interface Cycle {
 /** Graph of the entries of one folder. An entry imports another when any file below it does. */
 type Graph = Map<string, Map<string, string[]>>;
 
-/** Finds the import cycles in every folder of the service and of the console, tests excluded. Type imports count, because they couple modules as well. */
+/**
+ * Finds the import cycles in every folder of the service and of the console, tests excluded. Type imports count,
+ * because they couple modules as well.
+ */
 export function findCycles(sources: readonly Source[]): Cycle[] {
   return [...graphsByFolder(sources)].flatMap(([folder, graph]) =>
     stronglyConnected(graph)

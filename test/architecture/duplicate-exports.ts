@@ -8,7 +8,10 @@ export interface DuplicateExport {
   paths: string[];
 }
 
-/** Finds names declared and exported by more than one file of `src` and of packages, tests excluded. Re-exports do not count. */
+/**
+ * Finds names declared and exported by more than one file of `src` and of packages, tests excluded. Re-exports do not
+ * count.
+ */
 export function findDuplicateExports(sources: readonly Source[]): DuplicateExport[] {
   const pathsByName = new Map<string, Set<string>>();
   for (const { path, program } of sources) {

@@ -10,7 +10,9 @@ const SETTERS: ReadonlySet<string> = new Set(['src/start.js', 'src/boot/quick-im
 const RUNNERS = ['bench/', 'tools/mutation/'];
 const PROCESS_MODULES: ReadonlySet<string> = new Set(['process', 'node:process']);
 
-/** Allows `process.env` only in `src/config/config.ts`, so that every setting is validated, documented and passed on. */
+/**
+ * Allows `process.env` only in `src/config/config.ts`, so that every setting is validated, documented and passed on.
+ */
 export const checkEnvironment: Checker = (source) => {
   const isReader = source.path === READER || source.path === CLIENT_READER;
   const isExempt = isReader || SETTERS.has(source.path) || isTest(source.path);

@@ -3,9 +3,8 @@ import type { Node } from 'oxc-parser';
 import { type Checker, isTest, type Source, type Violation, violationAt, walk } from './source.ts';
 
 /**
- * Folders and root files of `src` in dependency order: each may import from the lines above its own.
- * Only entries of the first and the last line may import each other: the first has no product logic, the last assembles the
- * product.
+ * Folders and root files of `src` in dependency order: each may import from the lines above its own. Only entries of
+ * the first and the last line may import each other: the first has no product logic, the last assembles the product.
  */
 export const ORDER: readonly (readonly string[])[] = [
   ['lib', 'errors', 'config'],

@@ -14,7 +14,10 @@ const VAGUE_VARIABLES: ReadonlySet<string> = new Set([
   'wanted',
   'meanwhile',
 ]);
-/** A function is named by a verb; `anyOf` and the like are keywords of JSON Schema, `startsWithSuffixOf` begins with a verb. */
+/**
+ * A function is named by a verb; `anyOf` and the like are keywords of JSON Schema, `startsWithSuffixOf` begins with a
+ * verb.
+ */
 const NOUN_OF = /^(?!any|all|one|is|has|starts|ends|create|run)[a-z]\w*Of$/;
 const SHIPPED = /^(src|packages|console\/src)\//;
 const MAX_COMMENT_COLUMNS = 120;

@@ -67,8 +67,8 @@ interface Response {
 }
 
 /**
- * Applies the same rule to an OpenAPI description: operation ids that are unique, named schemas, headers, and errors by status.
- * Returns `METHOD /path` with what is missing.
+ * Applies the same rule to an OpenAPI description: operation ids that are unique, named schemas, headers, and errors by
+ * status. Returns `METHOD /path` with what is missing.
  */
 export function findUndescribed(document: { paths?: Record<string, unknown> }): string[] {
   const ids = new Set<string>();

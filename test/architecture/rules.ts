@@ -2,7 +2,7 @@ import { checkBudgets } from './budgets.ts';
 import { checkDocstrings } from './docstrings.ts';
 import { checkEnvironment } from './environment.ts';
 import { checkFastify, checkOrder, checkPackage, checkSubfolderOrder } from './imports.ts';
-import { checkIdentifiers, checkNames, checkUnfinished } from './names.ts';
+import { checkCommentWidth, checkIdentifiers, checkNames, checkUnfinished } from './names.ts';
 import { checkRoutes } from './routes.ts';
 import type { Checker } from './source.ts';
 import { checkAny, checkNonNull } from './types.ts';
@@ -20,6 +20,7 @@ export const RULES: Readonly<Record<string, Checker>> = {
   'names are kebab-case and say what is in it': checkNames,
   'variables and functions say what they are or do': checkIdentifiers,
   'no comment marks unfinished work': checkUnfinished,
+  'comments are wrapped at 120 columns': checkCommentWidth,
   'every export has a docstring': checkDocstrings,
   'every route has a schema with summary, tags and response': checkRoutes,
 };

@@ -19,7 +19,10 @@ export interface Violation {
 /** Checks one file against one rule. */
 export type Checker = (source: Source) => Violation[];
 
-/** Parses a TypeScript file, or JavaScript and JSX by the extension of the name. Throws a `SyntaxError` with the parser's message. */
+/**
+ * Parses a TypeScript file, or JavaScript and JSX by the extension of the name. Throws a `SyntaxError` with the
+ * parser's message.
+ */
 export function parseSource(path: string, text: string): Source {
   const parsed = parseSync(path, text, { sourceType: 'module', preserveParens: false });
   const [error] = parsed.errors;

@@ -34,9 +34,8 @@ export function sourceFolders(paths: readonly string[]): string[] {
 }
 
 /**
- * Lists the folders in the layout block of a page: the fenced block that starts with `src/`, with two spaces of indentation per
- * level
- * and the folder name with `/` first in its line.
+ * Lists the folders in the layout block of a page: the fenced block that starts with `src/`, with two spaces of
+ * indentation per level and the folder name with `/` first in its line.
  */
 export function layoutFolders(markdown: string): string[] {
   const block = /^```\w*\n(src\/[\s\S]*?)^```/m.exec(markdown)?.[1] ?? '';

@@ -5,8 +5,9 @@ const DECLARATION = /export const (\w+) = defineMessages\(\{\n([\s\S]*?)\n\}\);/
 const NAME = /^ {2}'?([\w-]+)'?:/gm;
 
 /**
- * Finds texts of the console that no file shows, as `path hook.name`. A text is shown by `.name` of a variable that the hook fills. Where a
- * variable is indexed or passed on (`texts[status]`, `labels={texts}`), the name must occur in a file that imports the texts.
+ * Finds texts of the console that no file shows, as `path hook.name`. A text is shown by `.name` of a variable that the
+ * hook fills. Where a variable is indexed or passed on (`texts[status]`, `labels={texts}`), the name must occur in a
+ * file that imports the texts.
  */
 export function findUnusedMessages(sources: readonly Source[]): string[] {
   return sources

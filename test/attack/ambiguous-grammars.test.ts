@@ -15,8 +15,8 @@ import { scaled } from './scale.ts';
 /** Bound of issue 12 for the time between two tokens of another organization. */
 const MAX_GAP_MS = 250;
 /**
- * Margin for slow machines: the gap without an attack is measured first and added to the bound. A failed attack is repeated,
- * because noise does not recur at the same place.
+ * Margin for slow machines: the gap without an attack is measured first and added to the bound. A failed attack is
+ * repeated, because noise does not recur at the same place.
  */
 const TRIES = 3;
 /** Choices per request, the maximum of the API. */

@@ -93,7 +93,10 @@ async function readiness({ url }: Service): Promise<{ status: number; failed: st
   };
 }
 
-/** Sends requests with the key of a service. Returns the status and the body as JSON; asserts that a rejection is a clear one. */
+/**
+ * Sends requests with the key of a service. Returns the status and the body as JSON; asserts that a rejection is a
+ * clear one.
+ */
 function client({ url, key }: Service) {
   const headers = { authorization: `Bearer ${key}` };
   // biome-ignore lint/suspicious/noExplicitAny: what is asserted on is whatever came over the wire.
@@ -127,7 +130,9 @@ function client({ url, key }: Service) {
   return { send, upload, content, chat };
 }
 
-/** Repeats a call until the disk rejects it, and returns the acknowledged results: rows may fit into pages that exist. */
+/**
+ * Repeats a call until the disk rejects it, and returns the acknowledged results: rows may fit into pages that exist.
+ */
 async function untilRejected<T>(call: (at: number) => Promise<{ ok: boolean; json: T }>): Promise<T[]> {
   const acknowledged: T[] = [];
   for (let at = 0; ; at += 1) {

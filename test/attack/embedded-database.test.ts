@@ -1,4 +1,7 @@
-/** The embedded PostgreSQL against kills, orphans, recycled process ids, and the users and folders that it may be started with. */
+/**
+ * The embedded PostgreSQL against kills, orphans, recycled process ids, and the users and folders that it may be
+ * started with.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
@@ -443,7 +446,10 @@ describe('the user of the server', { skip: !IS_LINUX || !IS_ROOT ? 'needs root o
   });
 });
 
-/** A user namespace with all users of this machine, in which no further one can be created; the limit of the machine stays. */
+/**
+ * A user namespace with all users of this machine, in which no further one can be created; the limit of the machine
+ * stays.
+ */
 function withoutUserNamespaces(): { prefix: string[]; remove(): void } | null {
   const holder = spawn('unshare', ['--user', 'sleep', '120'], { stdio: 'ignore' });
   const enter = ['nsenter', '-t', String(holder.pid), '--user', '--setuid', '0', '--setgid', '0', '--'];

@@ -1,4 +1,7 @@
-/** One organization floods the grammar compiler with expensive schemas; other organizations and plain chats do not wait for it. */
+/**
+ * One organization floods the grammar compiler with expensive schemas; other organizations and plain chats do not wait
+ * for it.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Service, startService, useService } from '../spawned-service.ts';

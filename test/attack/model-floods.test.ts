@@ -1,4 +1,7 @@
-/** One organization floods models and the process with the worst requests that the API accepts; another one sends a short request. */
+/**
+ * One organization floods models and the process with the worst requests that the API accepts; another one sends a
+ * short request.
+ */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -12,7 +12,9 @@ const MAX_STALL_MS = 200;
 /** RSS growth over an attack, after the service has collected its garbage. */
 const MAX_GROWTH_MB = 100;
 
-/** Sends one request over its own connection at full speed. Resolves with the status; null when the connection breaks. */
+/**
+ * Sends one request over its own connection at full speed. Resolves with the status; null when the connection breaks.
+ */
 function post(url: string, path: string, headers: Record<string, string>, body: Buffer): Promise<number | null> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -113,7 +113,10 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   });
 }
 
-/** Checks a page in both themes and at phone width. Returns its violations of WCAG, and how much it is wider than the phone. */
+/**
+ * Checks a page in both themes and at phone width. Returns its violations of WCAG, and how much it is wider than the
+ * phone.
+ */
 export async function inspectPage(page: Page): Promise<string[]> {
   const found: string[] = [];
   const check = async (layout: string) => {

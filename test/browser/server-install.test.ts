@@ -1,4 +1,6 @@
-/** The server install of docs/use/install.md, in a copy of the checkout with the packages that `npm ci` has installed. */
+/**
+ * The server install of docs/use/install.md, in a copy of the checkout with the packages that `npm ci` has installed.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

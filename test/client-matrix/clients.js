@@ -1,6 +1,6 @@
 /**
- * The clients of the matrix. A feature is a function that throws when the client gets something unexpected; `context` has the base
- * URL, the key, and the model ids.
+ * The clients of the matrix. A feature is a function that throws when the client gets something unexpected; `context`
+ * has the base URL, the key, and the model ids.
  */
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';

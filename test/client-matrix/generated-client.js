@@ -1,4 +1,7 @@
-/** The client that openapi-typescript and openapi-fetch generate from docs/openapi.json: it compiles, and its calls succeed. */
+/**
+ * The client that openapi-typescript and openapi-fetch generate from docs/openapi.json: it compiles, and its calls
+ * succeed.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

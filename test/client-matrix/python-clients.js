@@ -1,6 +1,7 @@
 /**
- * Clients in Python: OpenAI's library where it is installed, and types that quicktype generates from docs/openapi.json. quicktype
- * needs neither Java nor a download, and generates no calls: `generated_client.py` sends them with the standard library.
+ * Clients in Python: OpenAI's library where it is installed, and types that quicktype generates from docs/openapi.json.
+ * quicktype needs neither Java nor a download, and generates no calls: `generated_client.py` sends them with the
+ * standard library.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,8 +43,8 @@ async function generateTypes(folder) {
 }
 
 /**
- * Runs both clients. Resolves with their rows of the table, and with a line for each client that was skipped. A script prints a line
- * for each feature: its name, and `ok` or the error as JSON.
+ * Runs both clients. Resolves with their rows of the table, and with a line for each client that was skipped. A script
+ * prints a line for each feature: its name, and `ok` or the error as JSON.
  */
 export async function tryPythonClients({ baseURL, apiKey }) {
   if ((await runPython(['--version'])).code !== 0)

@@ -1,6 +1,7 @@
 /**
- * `npm run test:clients`: runs the test files of this folder, then each client library, and the clients that are generated from the API
- * description, against a service. Installs them first (`npm ci` in this folder). `--write` writes the table to docs/use/clients.md.
+ * `npm run test:clients`: runs the test files of this folder, then each client library, and the clients that are
+ * generated from the API description, against a service. Installs them first (`npm ci` in this folder). `--write`
+ * writes the table to docs/use/clients.md.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';

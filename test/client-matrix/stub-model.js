@@ -1,4 +1,6 @@
-/** A model server with scripted answers: text, a tool call until a tool result is in the messages, or JSON of a schema. */
+/**
+ * A model server with scripted answers: text, a tool call until a tool result is in the messages, or JSON of a schema.
+ */
 import { sendEvents, sendJson, startServer } from '../fixtures/upstream-server.ts';
 
 const ARGUMENTS = '{"city":"Oslo","temperature":21}';

@@ -39,7 +39,8 @@ let started: Promise<Pick<Backends, 'service' | 'baseURL' | 'upstream' | 'script
 let handler: Handler;
 let count = 0;
 
-// Hook of the first importer: of the process where several test files share it (`share-processes.js`), or else of the test file.
+// Hook of the first importer: of the process where several test files share it (`share-processes.js`), or else of the
+// test file.
 after(async () => {
   if (started === undefined) return;
   const { service, upstream, scripted } = await started;

@@ -1,4 +1,6 @@
-/** OpenAI's client of the Responses API against a real service. Other clients: `test/client-matrix/responses.test.ts`. */
+/**
+ * OpenAI's client of the Responses API against a real service. Other clients: `test/client-matrix/responses.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type OpenAI from 'openai';

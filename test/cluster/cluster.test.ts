@@ -30,8 +30,8 @@ const BALANCE_MICROS = 1_000_000_000;
 /** Lines of the log of each process that a failed test shows. */
 const LOG_LINES = 15;
 /**
- * What a client may see: a success, a request to try again, a broken connection, or 409 while the idempotency key of its first attempt is
- * leased by a process that was killed.
+ * What a client may see: a success, a request to try again, a broken connection, or 409 while the idempotency key of
+ * its first attempt is leased by a process that was killed.
  */
 const EXPECTED_STATUSES = new Set([200, 503, 0, 409]);
 /** Disturbances, by their share of the traffic's duration. */
@@ -129,7 +129,10 @@ describe('three API processes and two workers on one database, files and index',
       period === null ? null : (_operation, key) => (period.isAffected(key) ? pick([503, 503, 'reset', 'hang']) : null);
   }
 
-  /** Polls `/readyz` of every process while the model server hangs and the stores work. Returns the number of responses by status. */
+  /**
+   * Polls `/readyz` of every process while the model server hangs and the stores work. Returns the number of responses
+   * by status.
+   */
   async function watchReadiness(isOver: () => boolean): Promise<Record<number, number>> {
     const statuses: Record<number, number> = {};
     const isHangOnly = () => hanging.isHanging() && shared.store.fault === null;

@@ -90,7 +90,10 @@ export class Traffic {
     return response;
   }
 
-  /** Uploads a file, and again under its idempotency key when the connection broke. Returns its id; null when that was not acknowledged. */
+  /**
+   * Uploads a file, and again under its idempotency key when the connection broke. Returns its id; null when that was
+   * not acknowledged.
+   */
   async #upload(name: string, content: Uint8Array): Promise<string | null> {
     const parts = [
       { name: 'purpose', content: 'knowledge-base' },

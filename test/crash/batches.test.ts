@@ -19,8 +19,8 @@ const BATCH_MS = 180_000;
 const POLL_MS = 2;
 
 /**
- * When the processes are killed. `lines` and `answerBytes` make the phase long enough to be met; where it ends too soon, the kill meets the
- * next one, and the guarantees are the same.
+ * When the processes are killed. `lines` and `answerBytes` make the phase long enough to be met; where it ends too
+ * soon, the kill meets the next one, and the guarantees are the same.
  */
 const PHASES = [
   { phase: 'validating', lines: 5_000, answerBytes: 10, pauseMs: 150 },

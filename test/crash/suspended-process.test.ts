@@ -14,7 +14,10 @@ import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 const LINES = 1_500;
 /** As many jobs as a process runs of one organization. */
 const BASES = 2;
-/** Largest share of a job that is done before the suspension; each round draws a share. Fast machines end a job within a second. */
+/**
+ * Largest share of a job that is done before the suspension; each round draws a share. Fast machines end a job within a
+ * second.
+ */
 const MAX_SHARE = 0.5;
 
 // biome-ignore lint/suspicious/noExplicitAny: what is asserted on is whatever came over the wire.

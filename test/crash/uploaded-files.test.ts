@@ -47,7 +47,9 @@ const kept = (dataDir: string) =>
     .length;
 
 describe('SIGKILL during uploads', () => {
-  /** Uploads and deletes files until the service is killed. Returns acknowledged uploads without a requested deletion. */
+  /**
+   * Uploads and deletes files until the service is killed. Returns acknowledged uploads without a requested deletion.
+   */
   async function killUnderUploads(service: Service): Promise<Map<string, string>> {
     const promised = new Map<string, string>();
     let isGone = false;
@@ -110,8 +112,8 @@ function readMemory(pid: number): number {
 }
 
 /**
- * Measures the memory growth of a process during `work`, relative to the minimum before it, so that memory of the start that is
- * freed meanwhile hides nothing.
+ * Measures the memory growth of a process during `work`, relative to the minimum before it, so that memory of the start
+ * that is freed meanwhile hides nothing.
  */
 async function addedBy<T>(pid: number, work: () => Promise<T>): Promise<{ added: number; result: T }> {
   let lowest = readMemory(pid);

@@ -1,9 +1,13 @@
 /**
- * Awkward values: a guarantee that holds for the plain value of a table often breaks for its neighbours. A test of a guarantee runs over the
- * table of its values, and a new kind of value is added here, so that every test of the table runs with it.
+ * Awkward values: a guarantee that holds for the plain value of a table often breaks for its neighbours. A test of a
+ * guarantee runs over the table of its values, and a new kind of value is added here, so that every test of the table
+ * runs with it.
  */
 
-/** Texts that break quoting, line formats, patterns and byte counts: ids and names that callers choose, contents of documents. */
+/**
+ * Texts that break quoting, line formats, patterns and byte counts: ids and names that callers choose, contents of
+ * documents.
+ */
 export const AWKWARD_TEXTS = [
   'plain',
   'a "quoted" word',
@@ -19,7 +23,10 @@ export const AWKWARD_TEXTS = [
   '../up/../..',
 ] as const;
 
-/** Overlap of a rotated key, and lifetimes of the key, in seconds from its rotation. `oldSecretSeconds`: how long the old secret works. */
+/**
+ * Overlap of a rotated key, and lifetimes of the key, in seconds from its rotation. `oldSecretSeconds`: how long the
+ * old secret works.
+ */
 export const OVERLAP_SECONDS = 60;
 export const KEY_LIFETIMES = [
   { name: 'that never expires', keySeconds: null, oldSecretSeconds: OVERLAP_SECONDS },
@@ -28,7 +35,10 @@ export const KEY_LIFETIMES = [
   { name: 'that expires with the overlap', keySeconds: OVERLAP_SECONDS, oldSecretSeconds: OVERLAP_SECONDS },
 ] as const;
 
-/** Credits of an organization and a key, in micros, and what they grant a call that wants 10 to 100 micros. Null: unlimited. */
+/**
+ * Credits of an organization and a key, in micros, and what they grant a call that wants 10 to 100 micros. Null:
+ * unlimited.
+ */
 export const SCARCE_CREDITS = [
   { name: 'a balance', balance: 60, budget: null, granted: 60 },
   { name: 'a budget', balance: null, budget: 60, granted: 60 },
@@ -41,8 +51,8 @@ export const SCARCE_CREDITS = [
 
 const DAY_MS = 86_400_000;
 /**
- * UTC days that begin a month, a year or a summer time, or follow a 29 February, with the periods of budgets just before and at their
- * beginning. `start`: milliseconds since 1970.
+ * UTC days that begin a month, a year or a summer time, or follow a 29 February, with the periods of budgets just
+ * before and at their beginning. `start`: milliseconds since 1970.
  */
 export const AWKWARD_DAYS = [
   { day: '2026-03-10', month: '2026-03', dayBefore: '2026-03-09', monthBefore: '2026-03' },
@@ -52,7 +62,9 @@ export const AWKWARD_DAYS = [
   { day: '2026-03-29', month: '2026-03', dayBefore: '2026-03-28', monthBefore: '2026-03' },
 ].map((each) => ({ ...each, start: Date.parse(each.day), end: Date.parse(each.day) + DAY_MS }));
 
-/** Instants of a UTC day, in milliseconds from its start, and whether the usage of the day before is complete by then. */
+/**
+ * Instants of a UTC day, in milliseconds from its start, and whether the usage of the day before is complete by then.
+ */
 export const EARLY_HOURS = [
   { name: '00:00', ms: 0, isSettled: false },
   { name: '00:30', ms: 30 * 60_000, isSettled: false },

@@ -19,8 +19,9 @@ type Query = (...args: unknown[]) => unknown;
 type Callback = (...args: unknown[]) => void;
 
 /**
- * Makes the n-th statement that matches wait until it is released: a race between two processes happens in the order that the test chooses.
- * Covers every statement of this Node process, inside of transactions or not. The end of the test releases it.
+ * Makes the n-th statement that matches wait until it is released: a race between two processes happens in the order
+ * that the test chooses. Covers every statement of this Node process, inside of transactions or not. The end of the
+ * test releases it.
  */
 export function holdStatement(
   t: TestContext,

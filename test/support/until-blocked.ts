@@ -1,7 +1,10 @@
 import type { Database } from '../../src/db/db.ts';
 import { until } from '../spawned-service.ts';
 
-/** Resolves when a transaction of the database waits for a lock of another one, or when `task` has ended without such a wait. */
+/**
+ * Resolves when a transaction of the database waits for a lock of another one, or when `task` has ended without such a
+ * wait.
+ */
 export async function untilBlocked(db: Pick<Database, 'execute'>, task: Promise<unknown>): Promise<void> {
   let hasEnded = false;
   const end = () => {

@@ -36,9 +36,8 @@ interface Remembered {
 }
 
 /**
- * Runs the test files nearest to each of `paths` once, without a mutant, and returns the executed spans of those that pass.
- * Results are
- * cached in the temporary folder while the test file and the reached files of `paths` do not change.
+ * Runs the test files nearest to each of `paths` once, without a mutant, and returns the executed spans of those that
+ * pass. Results are cached in the temporary folder while the test file and the reached files of `paths` do not change.
  */
 export async function measureBaseline(workspace: Workspace, paths: readonly string[]): Promise<BaselineFile[]> {
   const graph = new ImportGraph(workspace.folder);
@@ -56,7 +55,9 @@ export async function measureBaseline(workspace: Workspace, paths: readonly stri
   return baseline;
 }
 
-/** Sorts the test files that reach `path`: fewest imports between first, then most common folders, then fewest imports. */
+/**
+ * Sorts the test files that reach `path`: fewest imports between first, then most common folders, then fewest imports.
+ */
 export function nearestFiles<T extends Pick<BaselineFile, 'path' | 'distances'>>(
   candidates: readonly T[],
   path: string,

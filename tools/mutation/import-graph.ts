@@ -24,9 +24,8 @@ export class ImportGraph {
   }
 
   /**
-   * The same for a test file. Counts the code beside it as a direct import if the test executes it at all, because most route
-   * tests import
-   * only the harness, which imports everything.
+   * The same for a test file. Counts the code beside it as a direct import if the test executes it at all, because most
+   * route tests import only the harness, which imports everything.
    */
   distancesFromTest(path: string): Map<string, number> {
     const distances = this.distancesFrom(path);

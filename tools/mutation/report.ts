@@ -5,9 +5,8 @@ import { publishedModule } from './selection.ts';
 export const TARGET_SHARE = 0.85;
 
 /**
- * Outcome of a mutant. `timeout` counts as killed. `uncovered`: no test executes the code. `rejected`: no test fails, but the
- * compiler or
- * linter rejects the code.
+ * Outcome of a mutant. `timeout` counts as killed. `uncovered`: no test executes the code. `rejected`: no test fails,
+ * but the compiler or linter rejects the code.
  */
 export interface Result {
   mutant: Mutant;

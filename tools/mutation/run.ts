@@ -2,10 +2,12 @@
  * `npm run test:mutation`: plants small bugs, one at a time, in a copy of the tree and looks for a test that fails.
  *
  * - no option: every mutant of the files that differ from `--since REF` (`main`)
- * - `--all`: the modules whose score `docs/develop/testing.md` publishes; `--module NAME` (repeatable): these, a path below `src`
+ * - `--all`: the modules whose score `docs/develop/testing.md` publishes; `--module NAME` (repeatable): these, a path
+ *   below `src`
  * - `--sample N --seed S`: N mutants of each module, the same for the same seed
  * - `--files N`: test files tried for one mutant, the nearest first (6)
- * - `--out FILE`: the results as JSON; `--again FILE`: takes over from such a file what was killed, and tries only the others
+ * - `--out FILE`: the results as JSON; `--again FILE`: takes over from such a file what was killed, and tries only the
+ *   others
  * - `--list`: prints the mutants and runs nothing
  *
  * Exit code 1 where the share of killed mutants is below the target in any module.

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import type { Mutant } from './mutants.ts';
 
-/** Modules with a published score (`docs/develop/testing.md`): paths below `src`, of a folder or a file without `.ts`. */
+/**
+ * Modules with a published score (`docs/develop/testing.md`): paths below `src`, of a folder or a file without `.ts`.
+ */
 export const MODULES: readonly string[] = [
   'http',
   'inference',
@@ -59,8 +61,8 @@ function isMutable(path: string): boolean {
 }
 
 /**
- * Samples `count` mutants by a hash of the seed and the change, not of the line, so that changes elsewhere do not alter the
- * sample.
+ * Samples `count` mutants by a hash of the seed and the change, not of the line, so that changes elsewhere do not alter
+ * the sample.
  * Equal mutants of one file are distinguished by their order.
  */
 export function sampleMutants(mutants: readonly Mutant[], count: number, seed: number): Mutant[] {

@@ -4,8 +4,8 @@ import type { Result } from './report.ts';
 import type { TestRun, Workspace } from './workspace.ts';
 
 /**
- * Time limit of a mutant, relative to the baseline. The baseline has coverage, which doubles its time; the constant part is for
- * busy machines.
+ * Time limit of a mutant, relative to the baseline. The baseline has coverage, which doubles its time; the constant
+ * part is for busy machines.
  */
 const TIMEOUT_FACTOR = 2;
 const TIMEOUT_EXTRA_SECONDS = 6;
@@ -23,8 +23,8 @@ export interface Trial {
 }
 
 /**
- * Plants the mutant and runs the test files that execute it, nearest first, until one fails. A survivor is then checked by the
- * compiler and the linter: a rejected mutant could not be committed.
+ * Plants the mutant and runs the test files that execute it, nearest first, until one fails. A survivor is then checked
+ * by the compiler and the linter: a rejected mutant could not be committed.
  */
 export async function tryMutant(trial: Trial, mutant: Mutant): Promise<Result> {
   const { workspace, baseline, maxFiles } = trial;

@@ -1,8 +1,9 @@
 /**
  * Compares every property of our API with OpenAI's, by operation and path.
  *
- * `node tools/openai/comparison.ts SPEC.yaml.gz` reads OpenAI's specification, writes `specification.json` (the paths of its properties
- * with their types, and nothing else of its text), and prints the differences without a reason. `npm run generate` writes the page.
+ * `node tools/openai/comparison.ts SPEC.yaml.gz` reads OpenAI's specification, writes `specification.json` (the paths
+ * of its properties with their types, and nothing else of its text), and prints the differences without a reason.
+ * `npm run generate` writes the page.
  *
  * Every difference needs a reason in `differences.json`. Its patterns are `PLACE PATH` with `*` for any text.
  */

@@ -1,4 +1,7 @@
-/** Property paths of the schemas of an OpenAPI description, as facts that can be compared and stored without the description. */
+/**
+ * Property paths of the schemas of an OpenAPI description, as facts that can be compared and stored without the
+ * description.
+ */
 
 /** The parts of a JSON schema that are compared. */
 export interface Schema {
@@ -18,7 +21,9 @@ export interface Schema {
 /** Component schemas by name, to resolve references. */
 export type Components = Readonly<Record<string, Schema>>;
 
-/** A property: JSON types without null, the accepted texts unless every text is accepted, and whether it is required. */
+/**
+ * A property: JSON types without null, the accepted texts unless every text is accepted, and whether it is required.
+ */
 export interface Property {
   types: string[];
   values: string[] | null;
@@ -35,9 +40,10 @@ const DISCRIMINATORS = ['type', 'role'];
 const MAX_DEPTH = 12;
 
 /**
- * Lists every property of a schema, through references and compositions. The variants of a union are merged: their discriminator has
- * the values of all variants. With `guide`, the properties of another schema, two things are left out: properties below a path that the
- * guide lacks, and those of variants that it lacks. One difference then stands for everything below it.
+ * Lists every property of a schema, through references and compositions. The variants of a union are merged: their
+ * discriminator has the values of all variants. With `guide`, the properties of another schema, two things are left
+ * out: properties below a path that the guide lacks, and those of variants that it lacks. One difference then stands
+ * for everything below it.
  */
 export function listProperties(schema: Schema, components: Components, guide: Properties | null = null): Properties {
   const properties: Properties = new Map();

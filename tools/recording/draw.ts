@@ -15,7 +15,10 @@ const STYLE = [
   '.t{fill:#8794a5;text-anchor:middle}',
 ];
 
-/** Renders a terminal window as an SVG with a CSS animation in real time; without animation support it shows the last frame. */
+/**
+ * Renders a terminal window as an SVG with a CSS animation in real time; without animation support it shows the last
+ * frame.
+ */
 export function draw(
   title: string,
   versions: readonly LineVersion[],

@@ -12,9 +12,8 @@ export const COLUMNS = 92;
 const ROWS = 30;
 
 /**
- * Runs a shell command in a pseudo-terminal with additional environment variables. Returns its output with timestamps. Needs
- * `script`
- * of util-linux. Throws for a non-zero exit code.
+ * Runs a shell command in a pseudo-terminal with additional environment variables. Returns its output with timestamps.
+ * Needs `script` of util-linux. Throws for a non-zero exit code.
  */
 export async function record(
   command: string,

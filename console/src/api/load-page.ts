@@ -14,8 +14,8 @@ export function subscribeToWaiting(listener: () => void): () => void {
 }
 
 /**
- * Loads the file of a page. While the service does not answer, waits for it and loads the file again: a reload would replace the console by
- * the error page of the browser. Rejects when the service answers and the file cannot be loaded.
+ * Loads the file of a page. While the service does not answer, waits for it and loads the file again: a reload would
+ * replace the console by the error page of the browser. Rejects when the service answers and the file cannot be loaded.
  */
 export async function loadPage<T>(load: () => Promise<T>, pauseMs = PAUSE_MS): Promise<T> {
   try {

@@ -42,8 +42,8 @@ export const switchOrganization = (queryClient: QueryClient, id: string) =>
   openSession(queryClient, api.PATCH('/v1/session', { body: { organization_id: id } }));
 
 /**
- * Shows the session of a response. Data of the previous user or organization must not be seen, not even for a moment, and not every query
- * names its organization.
+ * Shows the session of a response. Data of the previous user or organization must not be seen, not even for a moment,
+ * and not every query names its organization.
  */
 async function openSession(queryClient: QueryClient, call: Promise<{ data?: Session }>): Promise<void> {
   const session = await body(call);

@@ -6,7 +6,10 @@ import { api, body } from './client.ts';
 /** Pause after the last key before a search is sent. */
 const SEARCH_PAUSE_MS = 250;
 
-/** Options of a field that selects knowledge bases, by name: the newest ones that match the search on the server, and the selected ones. */
+/**
+ * Options of a field that selects knowledge bases, by name: the newest ones that match the search on the server, and
+ * the selected ones.
+ */
 export function useKnowledgeBaseOptions(selected: readonly string[]) {
   const [search, setSearch] = useState('');
   const [text] = useDebouncedValue(search.trim(), SEARCH_PAUSE_MS);

@@ -46,8 +46,8 @@ interface CheckOptions {
 }
 
 /**
- * Checks the lines of a batch as the API would, slice by slice: a file of any size neither blocks the page nor fills the memory. Throws the
- * reason of the signal.
+ * Checks the lines of a batch as the API would, slice by slice: a file of any size neither blocks the page nor fills
+ * the memory. Throws the reason of the signal.
  */
 export async function checkBatchFile(file: Blob, { onProgress, signal }: CheckOptions): Promise<BatchCheck> {
   const check = new LineChecker();

@@ -14,8 +14,8 @@ export interface FileLines {
 }
 
 /**
- * Reads the complete lines of a file from a byte offset, at most `limit`, in one or more range requests. Lines that are longer than a range
- * are read in larger ranges. Throws `ApiFailure`.
+ * Reads the complete lines of a file from a byte offset, at most `limit`, in one or more range requests. Lines that are
+ * longer than a range are read in larger ranges. Throws `ApiFailure`.
  */
 export async function readFileLines(
   fileId: string,

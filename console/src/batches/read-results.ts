@@ -25,8 +25,8 @@ export interface ResultFiles {
 }
 
 /**
- * Reads a page of results with their requests, as a page of a list. Both files are in the order of the input, so each page continues where
- * the page before ended: `after` holds the byte offsets.
+ * Reads a page of results with their requests, as a page of a list. Both files are in the order of the input, so each
+ * page continues where the page before ended: `after` holds the byte offsets.
  */
 export async function readResults({ results, input }: ResultFiles, after: string | undefined, signal?: AbortSignal) {
   const [start = 0, inputStart = 0] = (after ?? '0:0').split(':').map(Number);

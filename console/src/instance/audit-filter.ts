@@ -14,8 +14,8 @@ export interface AuditFilter {
 }
 
 /**
- * Unix seconds of the start of a local day, `2026-01-31`, or of a day after it, as a day may have 23 or 25 hours. Undefined for other
- * texts, and before 1970: a date field that is being typed into has the year 20.
+ * Unix seconds of the start of a local day, `2026-01-31`, or of a day after it, as a day may have 23 or 25 hours.
+ * Undefined for other texts, and before 1970: a date field that is being typed into has the year 20.
  */
 function startOfDay(day: string | undefined, plusDays: number): number | undefined {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '') ?? [];

@@ -64,8 +64,8 @@ export function toFormValues(schema: FieldSchema, config: Config): Config {
 }
 
 /**
- * The config of a request. Empty fields are left out of a new data source and removed (null) from a stored one, whose secrets stay.
- * Throws `SyntaxError` for invalid JSON.
+ * The config of a request. Empty fields are left out of a new data source and removed (null) from a stored one, whose
+ * secrets stay. Throws `SyntaxError` for invalid JSON.
  */
 export function toConfig(schema: FieldSchema, values: Config, isStored: boolean): Config {
   const config: Config = {};

@@ -16,7 +16,9 @@ interface DocumentTextProps {
   selected: string | undefined;
 }
 
-/** Text of a document with the number of each chunk at its start. Underlines overlaps, highlights the selected chunk. */
+/**
+ * Text of a document with the number of each chunk at its start. Underlines overlaps, highlights the selected chunk.
+ */
 export function DocumentText({ kbId, chunks, selected }: DocumentTextProps) {
   const kb = useKnowledgeBaseMessages();
   const segments = useMemo(() => joinChunks(chunks), [chunks]);

@@ -27,8 +27,9 @@ export type FileProcessing =
   | { state: 'failed'; documentId: string | null; error: string | null };
 
 /**
- * Returns the state of an uploaded file by the documents of its data source. `job`: the job that processes the file; null until it is
- * known. `isRepeated`: the documents may be older than the job. A JSONL file makes many documents, which are complete when the job ends.
+ * Returns the state of an uploaded file by the documents of its data source. `job`: the job that processes the file;
+ * null until it is known. `isRepeated`: the documents may be older than the job. A JSONL file makes many documents,
+ * which are complete when the job ends.
  */
 export function toFileProcessing(
   fileId: string,

@@ -21,7 +21,10 @@ const RETRY_MS = 30_000;
 /** Lists are read again at most this often while a job runs. */
 const REFRESH_MS = 1_500;
 
-/** The live jobs of a knowledge base: by id, as far as the stream has sent them, and whether lists must be polled instead. */
+/**
+ * The live jobs of a knowledge base: by id, as far as the stream has sent them, and whether lists must be polled
+ * instead.
+ */
 export interface LiveJobs {
   jobs: ReadonlyMap<string, Job>;
   isPolling: boolean;
@@ -40,8 +43,8 @@ function refreshLists(queryClient: QueryClient, kbId: string, others: readonly s
 }
 
 /**
- * Follows the jobs of a knowledge base by server-sent events, and refreshes its lists when something changes. Where no stream can be
- * opened, as behind some proxies, it refreshes them periodically.
+ * Follows the jobs of a knowledge base by server-sent events, and refreshes its lists when something changes. Where no
+ * stream can be opened, as behind some proxies, it refreshes them periodically.
  */
 export function useJobEvents(kbId: string): LiveJobs {
   const queryClient = useQueryClient();

@@ -12,8 +12,8 @@ const MAX_PAGES = 50;
 const NO_DOCUMENTS: SourceDocuments = { documents: [], isFinal: false };
 
 /**
- * Follows the documents of an uploaded file by its job (null until it is known) until the job ends. `processing` is null before the file is
- * part of a data source. `retry` processes a failed file again.
+ * Follows the documents of an uploaded file by its job (null until it is known) until the job ends. `processing` is
+ * null before the file is part of a data source. `retry` processes a failed file again.
  */
 export function useFileProcessing(
   { id, fileId, sourceId, retryJobId }: FileUpload,

@@ -19,7 +19,10 @@ import { ProviderError, startAtProvider, useProvider, useProviderStart } from '.
 const route = getRouteApi('/shell/settings');
 const LINK = { link: true, return_to: '/settings' };
 
-/** The persons of issuers that sign in as the user, and how to link another one; nothing on an instance without an issuer. */
+/**
+ * The persons of issuers that sign in as the user, and how to link another one; nothing on an instance without an
+ * issuer.
+ */
 export function IdentitiesSection() {
   const settings = useSettingsMessages();
   const { user } = useSession();

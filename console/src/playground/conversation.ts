@@ -10,8 +10,8 @@ export type ConversationPhase = 'empty' | 'running' | 'waiting' | 'idle';
 type Draft = Omit<AnswerTurn, 'parts'> & { parts: AnswerPart[] };
 
 /**
- * The turns of one model, as an external store of React. A streamed answer changes once per animation frame, however fast tokens arrive;
- * the other turns keep their identity, so that only the running answer is rendered again.
+ * The turns of one model, as an external store of React. A streamed answer changes once per animation frame, however
+ * fast tokens arrive; the other turns keep their identity, so that only the running answer is rendered again.
  */
 export class Conversation {
   #turns: readonly Turn[] = [];

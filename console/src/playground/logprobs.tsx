@@ -11,8 +11,8 @@ const GROUP_TOKENS = 50;
 const LEVELS = [0.2, 0.5, 0.8, 0.95];
 
 /**
- * The tokens of an answer, coloured by probability, as one list box: a single tab stop in which the arrow keys move. `count`: how many of
- * the growing `tokens` are shown.
+ * The tokens of an answer, coloured by probability, as one list box: a single tab stop in which the arrow keys move.
+ * `count`: how many of the growing `tokens` are shown.
  */
 export function Logprobs({ tokens, count }: { tokens: readonly TokenLogprob[]; count: number }) {
   const playground = usePlaygroundMessages();

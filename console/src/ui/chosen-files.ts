@@ -18,8 +18,9 @@ export function listChosenFiles(files: Iterable<File>): ChosenFile[] {
 }
 
 /**
- * Reads the dropped files and folders. Skips hidden files in folders, and stops reading a folder after `MAX_FOLDER_FILES` + 1 files. Must be
- * called in the event handler. Throws a `DOMException` when an entry cannot be read.
+ * Reads the dropped files and folders. Skips hidden files in folders, and stops reading a folder after
+ * `MAX_FOLDER_FILES` + 1 files. Must be called in the event handler. Throws a `DOMException` when an entry cannot be
+ * read.
  */
 export async function readDroppedFiles(transfer: DataTransfer): Promise<ChosenFile[]> {
   // The browser clears the items when the handler returns. An item without a file, such as text, has no entry.

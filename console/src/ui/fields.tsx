@@ -54,8 +54,8 @@ function withValue<P, Key extends 'value' | 'checked'>(Input: ComponentType<P>, 
 }
 
 /**
- * Makes an input show, until its value changes, why the browser or the API rejected the value. Use the inputs inside of a
- * `ValidatedForm`.
+ * Makes an input show, until its value changes, why the browser or the API rejected the value. Use the inputs inside of
+ * a `ValidatedForm`.
  */
 function withFieldError<P extends InputProps>(Input: ComponentType<P>) {
   return function Field({ param, ...props }: FieldProps<P>) {

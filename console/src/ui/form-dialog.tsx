@@ -58,7 +58,8 @@ interface FormDialogProps extends Omit<FormProps, 'onCancel' | 'mutation'> {
 }
 
 /**
- * A dialog with a form. Render it while it is open (`{isOpen && <CreateDialog />}`), so that its fields are empty each time.
+ * A dialog with a form. Render it while it is open (`{isOpen && <CreateDialog />}`), so that its fields are empty each
+ * time.
  */
 export function FormDialog({ title, onClose, submit, refreshes = [], size = 'md', ...form }: FormDialogProps) {
   const refresh = useRefresh(...refreshes);

@@ -33,8 +33,8 @@ const highlight = HighlightStyle.define([
 ]);
 
 /**
- * An editor for JSON. Tab indents; Escape and then Tab leaves the editor, as the text of `describedBy` must say. Load it lazily: CodeMirror
- * is large.
+ * An editor for JSON. Tab indents; Escape and then Tab leaves the editor, as the text of `describedBy` must say. Load
+ * it lazily: CodeMirror is large.
  */
 export default function JsonEditor({ label, describedBy, initialValue, onChange, onProblem }: JsonEditorProps) {
   const host = useRef<HTMLDivElement>(null);

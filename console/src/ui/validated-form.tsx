@@ -37,8 +37,8 @@ interface ValidatedFormProps {
 }
 
 /**
- * A form whose fields (`fields.tsx`) show their errors. Focus moves to the first invalid field. While a submission runs, others are
- * ignored.
+ * A form whose fields (`fields.tsx`) show their errors. Focus moves to the first invalid field. While a submission
+ * runs, others are ignored.
  */
 export function ValidatedForm({ mutation, failure = mutation.error, children }: ValidatedFormProps) {
   const form = useRef<HTMLFormElement>(null);

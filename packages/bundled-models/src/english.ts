@@ -24,9 +24,9 @@ const STOP_WORDS = new Set(
 );
 
 /**
- * The stem on which the weights of the bundled reranker and chat ranking were trained: one suffix, a silent e and a doubled
- * consonant are removed, a final y becomes i. Lower case; words that are not of the letters a to z are their own stem.
- * The Snowball stemmer of the keyword search ranks worse here (bench/results/0021-bundled-models.md).
+ * The stem on which the weights of the bundled reranker and chat ranking were trained: one suffix, a silent e and a
+ * doubled consonant are removed, a final y becomes i. Lower case; words that are not of the letters a to z are their
+ * own stem. The Snowball stemmer of the keyword search ranks worse here (bench/results/0021-bundled-models.md).
  */
 export function trainedStem(word: string): string {
   if (word.length <= MIN_STEM_LETTERS || !ENGLISH_WORD.test(word) || SINGULAR.test(word)) return word;

@@ -121,8 +121,8 @@ function createLoading<Loaded>(): PromiseWithResolvers<Loaded> {
 }
 
 /**
- * The worker's side: reports `loaded`, then answers each request with `handle`. `transfer` lists the buffers of a result
- * that are moved instead of copied.
+ * The worker's side: reports `loaded`, then answers each request with `handle`. `transfer` lists the buffers of a
+ * result that are moved instead of copied.
  */
 export function serveModel<Request, Result, Loaded>(
   loaded: Loaded,

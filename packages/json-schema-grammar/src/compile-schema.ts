@@ -3,8 +3,9 @@ import { GrammarBuilder } from './grammar.ts';
 import { SchemaCompiler } from './schema-grammar.ts';
 
 /**
- * Compiles a JSON schema to a GBNF grammar with the start rule `root`: every text that it accepts is JSON that the schema accepts. Throws an
- * `UnsupportedSchemaError` with the path of a keyword that a grammar cannot enforce. `path`: how errors name the schema.
+ * Compiles a JSON schema to a GBNF grammar with the start rule `root`: every text that it accepts is JSON that the
+ * schema accepts. Throws an `UnsupportedSchemaError` with the path of a keyword that a grammar cannot enforce. `path`:
+ * how errors name the schema.
  */
 export function compileSchema(schema: unknown, path = 'schema'): string {
   const builder = new GrammarBuilder();

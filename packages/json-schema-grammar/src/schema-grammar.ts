@@ -55,7 +55,8 @@ export class SchemaCompiler {
   }
 
   /**
-   * Returns the name of a rule whose texts are values that the document accepts, though not always all of them. Throws an `UnsupportedSchemaError` with the dotted path of a keyword that cannot be enforced.
+   * Returns the name of a rule whose texts are values that the document accepts, though not always all of them. Throws
+   * an `UnsupportedSchemaError` with the dotted path of a keyword that cannot be enforced.
    */
   compile(): string {
     const { root } = this.#document;

@@ -21,8 +21,8 @@ import { keyProperties, viewKey } from './view-key.ts';
 export type ChangeKeyDeps = Pick<AccountAdminDeps, 'db' | 'bindings' | 'config' | 'now' | 'evictKeys' | 'keySpending'>;
 
 /**
- * Changes the fields that `body` has, in every process within a second. Throws 404 `api_key_not_found`, 400 for a revoked key and as
- * `parseProperties` does, and 403 when the key has, or would get, more rights than the caller.
+ * Changes the fields that `body` has, in every process within a second. Throws 404 `api_key_not_found`, 400 for a
+ * revoked key and as `parseProperties` does, and 403 when the key has, or would get, more rights than the caller.
  */
 export async function updateKey(deps: ChangeKeyDeps, call: Call, id: string, body: UpdateKey): Promise<ApiKey> {
   const requested = parseProperties(deps, body);
@@ -51,8 +51,9 @@ export async function updateKey(deps: ChangeKeyDeps, call: Call, id: string, bod
 }
 
 /**
- * Replaces the secret of a key, which keeps its id and properties. The replaced secret works for `overlap_seconds` more; one that was
- * replaced before it ends now. Throws 404 `api_key_not_found`, 400 for a revoked key, and 403 when the key has more rights than the caller.
+ * Replaces the secret of a key, which keeps its id and properties. The replaced secret works for `overlap_seconds`
+ * more; one that was replaced before it ends now. Throws 404 `api_key_not_found`, 400 for a revoked key, and 403 when
+ * the key has more rights than the caller.
  */
 export async function rotateKey(
   deps: ChangeKeyDeps,
@@ -83,7 +84,9 @@ export async function rotateKey(
   return { ...viewKey(rotated, deps), key: secret };
 }
 
-/** Revokes a key. May be called twice. Throws 404 `api_key_not_found`, 403 if the key has scopes that the caller lacks. */
+/**
+ * Revokes a key. May be called twice. Throws 404 `api_key_not_found`, 403 if the key has scopes that the caller lacks.
+ */
 export async function revokeKey(deps: ChangeKeyDeps, call: Call, id: string): Promise<ApiKey> {
   const revoked = await deps.db.sql.transaction(async (sql) => {
     const row = await lockManagedKey(sql, call.caller, id);

@@ -14,8 +14,8 @@ import { keyProperties, viewKey } from './view-key.ts';
 const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'keys');
 
 /**
- * Creates an API key and returns it with its secret, which is not stored. Throws 404 `organization_not_found`, 400 and 404 as
- * `parseProperties` does, and 403 for rights that the caller lacks.
+ * Creates an API key and returns it with its secret, which is not stored. Throws 404 `organization_not_found`, 400 and
+ * 404 as `parseProperties` does, and 403 for rights that the caller lacks.
  */
 export async function createKey(
   deps: Pick<AccountAdminDeps, 'db' | 'bindings' | 'config' | 'now'>,

@@ -6,7 +6,9 @@ import { isId } from '../../lib/ids.ts';
 import { type ApiKeyRow, lockApiKey, selectApiKey } from '../store.ts';
 import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
 
-/** Who manages keys: operator and scope `admin` without bounds, keys and users with scope `keys` within their rights. */
+/**
+ * Who manages keys: operator and scope `admin` without bounds, keys and users with scope `keys` within their rights.
+ */
 export type Manager = { name: string } & ({ isAdmin: true } | { isAdmin: false; own: ManagerRights });
 
 /** What a manager may pass on. */
@@ -46,8 +48,9 @@ function requireManaged(row: ApiKeyRow | null, caller: Caller, id: string): ApiK
 }
 
 /**
- * Throws 403 `insufficient_scope` naming `scopes.N` when a request would give the scope `admin` to a key that lacks it. Only the operator's
- * commands do: a leaked key with the scope `admin` must not create others that survive its revocation.
+ * Throws 403 `insufficient_scope` naming `scopes.N` when a request would give the scope `admin` to a key that lacks it.
+ * Only the operator's commands do: a leaked key with the scope `admin` must not create others that survive its
+ * revocation.
  */
 export function requireNoNewAdmin(caller: Caller, scopes: readonly string[], before: readonly string[]): void {
   if (caller === OPERATOR || !scopes.includes('admin') || before.includes('admin')) return;

@@ -19,8 +19,8 @@ const LIMIT_FIELDS = [
 ] as const;
 
 /**
- * The first right of `wanted` that exceeds `own`; null when `own` has them all. A key with the scope `keys` may not give to others, or take
- * from another key, what it lacks itself. `defaults` apply where a key has no limits.
+ * The first right of `wanted` that exceeds `own`; null when `own` has them all. A key with the scope `keys` may not
+ * give to others, or take from another key, what it lacks itself. `defaults` apply where a key has no limits.
  */
 export function findExcessRight(wanted: KeyRights, own: KeyRights, defaults: RateLimits): ExcessRight | null {
   return (

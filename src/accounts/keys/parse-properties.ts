@@ -9,8 +9,8 @@ import type { BudgetInput, UpdateKey } from './schema.ts';
 export type KeyProperties = Pick<NewKey, 'name' | 'scopes' | 'models' | 'limits' | 'budget' | 'expiresAt'>;
 
 /**
- * The properties that `body` has; absent ones are absent. Throws 404 `model_not_found` naming `models.N`, and 400 for a time of expiry in the
- * past, two of them, or a soft limit above the limit.
+ * The properties that `body` has; absent ones are absent. Throws 404 `model_not_found` naming `models.N`, and 400 for a
+ * time of expiry in the past, two of them, or a soft limit above the limit.
  */
 export function parseProperties(
   deps: Pick<AccountAdminDeps, 'bindings' | 'now'>,

@@ -59,7 +59,9 @@ export async function listOrganizations(deps: Pick<Deps, 'db'>, query: Organizat
   return page(rows.map(viewOrganization), bounds.limit);
 }
 
-/** Changes name or limits, in all processes within a second. Throws 404 `organization_not_found`, 400 for a taken name. */
+/**
+ * Changes name or limits, in all processes within a second. Throws 404 `organization_not_found`, 400 for a taken name.
+ */
 export async function updateOrganization(
   deps: Pick<Deps, 'db'> & { evictKeys(id: string): void },
   call: Call,
@@ -88,9 +90,9 @@ export async function updateOrganization(
 }
 
 /**
- * Deletes an organization: every process rejects its keys from now on, and a background task deletes its data. Usage, credit transactions
- * and the audit log stay. May be called twice. Throws 404 `organization_not_found`, and 400 for the default organization and for that of
- * the calling key.
+ * Deletes an organization: every process rejects its keys from now on, and a background task deletes its data. Usage,
+ * credit transactions and the audit log stay. May be called twice. Throws 404 `organization_not_found`, and 400 for the
+ * default organization and for that of the calling key.
  */
 export async function deleteOrganization(
   deps: Pick<Deps, 'db' | 'now'> & { evictKeys(id: string): void },

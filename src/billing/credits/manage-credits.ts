@@ -51,7 +51,9 @@ export async function setCredits(
   return readCredits(deps, organizationId);
 }
 
-/** Adds or subtracts credit. Throws 404 `organization_not_found`, 400 if the balance is unlimited or would be negative. */
+/**
+ * Adds or subtracts credit. Throws 404 `organization_not_found`, 400 if the balance is unlimited or would be negative.
+ */
 export async function adjustCredits(
   deps: CreditAdminDeps,
   call: Call,

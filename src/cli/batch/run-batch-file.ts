@@ -32,8 +32,9 @@ const POLL_MS = 500;
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'expired']);
 
 /**
- * Runs a file as a batch, shows its progress, and writes its results beside the file. The id of a running batch is stored beside the file,
- * too: the next call with that file watches it again. Throws `Interrupted` when the signal aborts; the batch goes on.
+ * Runs a file as a batch, shows its progress, and writes its results beside the file. The id of a running batch is
+ * stored beside the file, too: the next call with that file watches it again. Throws `Interrupted` when the signal
+ * aborts; the batch goes on.
  */
 export async function runBatchFile(
   api: ApiClient,

@@ -20,8 +20,8 @@ export interface FolderDiff {
 }
 
 /**
- * Compares the documents of a folder with their uploaded files, by name and content. Calls `onCompared` with the number of compared
- * documents. Throws the reason of the signal when it aborts.
+ * Compares the documents of a folder with their uploaded files, by name and content. Calls `onCompared` with the number
+ * of compared documents. Throws the reason of the signal when it aborts.
  */
 export async function diffFolder(
   { documents, failures: unreadable }: FoundDocuments,

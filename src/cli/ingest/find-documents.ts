@@ -36,15 +36,16 @@ export interface FoundDocuments {
   /** Names by reason. */
   skipped: Record<SkipKind, string[]>;
   /**
-   * Folders that cannot be read, and entries whose names are not valid UTF-8: decoded, two such names can be equal. The names of
-   * folders end in `/`.
+   * Folders that cannot be read, and entries whose names are not valid UTF-8: decoded, two such names can be equal. The
+   * names of folders end in `/`.
    */
   failures: IngestFailure[];
 }
 
 /**
- * Finds the documents at a path, sorted by name. Does not follow symbolic links. Throws an `OperatorError` when the path does not
- * exist, is neither a file nor a folder (reading a pipe may never end), or contains no supported document.
+ * Finds the documents at a path, sorted by name. Does not follow symbolic links. Throws an `OperatorError` when the
+ * path does not exist, is neither a file nor a folder (reading a pipe may never end), or contains no supported
+ * document.
  */
 export async function findDocuments(path: string): Promise<FoundDocuments> {
   const stats = await stat(path).catch(() => null);

@@ -48,8 +48,8 @@ const SKIPPED: Readonly<Record<SkipKind, [singular: string, plural: string]>> = 
 };
 
 /**
- * Synchronizes a data source with a folder: uploads new and changed documents, removes deleted ones, and waits for the ingestion
- * jobs. A document that fails does not affect the others. Throws `Interrupted` when the signal aborts.
+ * Synchronizes a data source with a folder: uploads new and changed documents, removes deleted ones, and waits for the
+ * ingestion jobs. A document that fails does not affect the others. Throws `Interrupted` when the signal aborts.
  */
 export async function ingestFolder(
   api: ApiClient,

@@ -48,8 +48,8 @@ export class SourceWriter {
   }
 
   /**
-   * Creates, updates, syncs or deletes one data source. Returns its job, or null when there is nothing to ingest. When a data source
-   * cannot be created, deletes the files uploaded for it and the knowledge base created for it.
+   * Creates, updates, syncs or deletes one data source. Returns its job, or null when there is nothing to ingest. When
+   * a data source cannot be created, deletes the files uploaded for it and the knowledge base created for it.
    */
   async write({ plan, uploaded }: PlanUploads): Promise<StartedJob | null> {
     const { source, unchanged, gone, uploads } = plan;

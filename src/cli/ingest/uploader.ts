@@ -46,8 +46,8 @@ export class Uploader {
   }
 
   /**
-   * Uploads documents. The result lacks documents that failed. Throws when the signal aborts or the service fails; the files uploaded
-   * by this call are deleted then.
+   * Uploads documents. The result lacks documents that failed. Throws when the signal aborts or the service fails; the
+   * files uploaded by this call are deleted then.
    */
   async upload(documents: readonly LocalDocument[], signal: AbortSignal): Promise<Map<LocalDocument, UploadedFile>> {
     const uploaded = new Map<LocalDocument, UploadedFile>();

@@ -24,8 +24,8 @@ const BLOCKS: ReadonlySet<string> = new Set([
 
 /**
  * Converts Confluence's storage format (XHTML with macros,
- * https://confluence.atlassian.com/doc/confluence-storage-format-790796544.html) to Markdown. Keeps headings, lists, tables,
- * task lists, code macros and the text inside of all other macros. Takes linear time for any input.
+ * https://confluence.atlassian.com/doc/confluence-storage-format-790796544.html) to Markdown. Keeps headings, lists,
+ * tables, task lists, code macros and the text inside of all other macros. Takes linear time for any input.
  */
 export function storageToMarkdown(storage: string): string {
   const writer = new MarkdownWriter();

@@ -45,8 +45,8 @@ function otherVersion(folder: string, major: string): OperatorError {
 }
 
 /**
- * Throws an `OperatorError` when the data folder holds the database of Quire 0.1 or 0.2, which PostgreSQL cannot read: PGlite wrote the
- * layout of a 32-bit machine.
+ * Throws an `OperatorError` when the data folder holds the database of Quire 0.1 or 0.2, which PostgreSQL cannot read:
+ * PGlite wrote the layout of a 32-bit machine.
  */
 export async function requireNoPglite(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'db');

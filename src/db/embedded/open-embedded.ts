@@ -5,8 +5,8 @@ import { EmbeddedServer, type EmbeddedServerOptions } from './embedded-server.ts
 import { DATABASE_NAME, DATABASE_USER, SOCKET_PORT } from './settings.ts';
 
 /**
- * Starts the embedded PostgreSQL on its folder and connects to it. Closing stops the server. Throws an `OperatorError` when the server
- * cannot be started.
+ * Starts the embedded PostgreSQL on its folder and connects to it. Closing stops the server. Throws an `OperatorError`
+ * when the server cannot be started.
  */
 export async function openEmbedded(options: EmbeddedServerOptions): Promise<Database> {
   const { folder, logger } = options;

@@ -59,9 +59,10 @@ export function parseAccounts(text: string): Account[] {
  * The users that PostgreSQL may run as, best first. It rejects uid 0, and `initdb` rejects a uid without an account.
  *
  * - An ordinary user: as this user.
- * - root, or a uid without an account: in a user namespace that maps this uid to an account. Files belong to this uid, and the server has
- *   no capabilities.
- * - root without user namespaces (sysctl, seccomp): as `nobody`, which owns the files and reaches them through the working directory only.
+ * - root, or a uid without an account: in a user namespace that maps this uid to an account. Files belong to this uid,
+ *   and the server has no capabilities.
+ * - root without user namespaces (sysctl, seccomp): as `nobody`, which owns the files and reaches them through the
+ *   working directory only.
  */
 export function serverUsers({ platform, uid, accounts }: UserContext): ServerUser[] {
   const account = accounts.find(({ name }) => name === 'nobody') ?? accounts.find((each) => each.uid !== 0);

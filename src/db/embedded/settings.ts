@@ -18,23 +18,26 @@ const LOG_LINE_PREFIX = '%b|%p|%e|';
 export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   cluster_name: 'quire',
 
-  // Connections: a UNIX socket in the working directory of the server, which is the database folder. A relative path is not
-  // bound by the limit of 103 bytes, and works where the parent folders are not accessible to the user of the server.
+  // Connections: a UNIX socket in the working directory of the server, which is the database folder. A relative path is
+  // not bound by the limit of 103 bytes, and works where the parent folders are not accessible to the user of the
+  // server.
   listen_addresses: '',
   port: String(SOCKET_PORT),
   unix_socket_directories: '.',
   unix_socket_permissions: '0600',
   max_connections: String(MAX_CONNECTIONS),
 
-  // Memory. The kernel's page cache serves what does not fit: 100,000 rows in 135 MB were written and read at random in the same
-  // CPU time with 32 MB as with 128 MB.
+  // Memory. The kernel's page cache serves what does not fit: 100,000 rows in 135 MB were written and read at random in
+  // the same CPU time with 32 MB as with 128 MB.
   shared_buffers: '32MB',
   maintenance_work_mem: '32MB',
-  // `shm` needs more than the 64 MB of /dev/shm in containers, and systemd's RemoveIPC deletes its files while they are used.
+  // `shm` needs more than the 64 MB of /dev/shm in containers, and systemd's RemoveIPC deletes its files while they are
+  // used.
   dynamic_shared_memory_type: 'mmap',
   huge_pages: 'off',
 
-  // Processes. Statements are index look-ups and bounded writes, which parallel plans and compiled expressions only delay.
+  // Processes. Statements are index look-ups and bounded writes, which parallel plans and compiled expressions only
+  // delay.
   jit: 'off',
   max_worker_processes: '0',
   max_parallel_workers_per_gather: '0',
@@ -53,7 +56,8 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   data_sync_retry: 'off',
   restart_after_crash: 'on',
 
-  // WAL: no replication; 256 MB bound crash recovery to seconds, and the disk that an idle service keeps to two segments.
+  // WAL: no replication; 256 MB bound crash recovery to seconds, and the disk that an idle service keeps to two
+  // segments.
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_wal_size: '256MB',
@@ -75,8 +79,8 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * How a whole cluster is flushed to disk, after `initdb` and before crash recovery. One `syncfs` takes 0.1 s where an fsync of each of the
- * 1,000 files took 2 s. Linux reports its write errors since 5.8.
+ * How a whole cluster is flushed to disk, after `initdb` and before crash recovery. One `syncfs` takes 0.1 s where an
+ * fsync of each of the 1,000 files took 2 s. Linux reports its write errors since 5.8.
  */
 const syncMethod = (platform: string): 'syncfs' | 'fsync' => (platform === 'linux' ? 'syncfs' : 'fsync');
 

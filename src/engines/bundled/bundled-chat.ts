@@ -47,10 +47,10 @@ export interface BundledChatOptions {
 type Ranker = Pick<RerankEngine, 'rerank'>;
 
 /**
- * Creates the engine of the bundled chat model, which has a few million parameters. For questions about documents, it selects
- * the section or sentence that answers, marks it in the prompt, and constrains the completion to it. With tools, it constrains calls
- * to the tool that fits, greetings to the replies of the training, and JSON to values of the conversation. What it was not
- * trained for it answers with one sentence about its limits.
+ * Creates the engine of the bundled chat model, which has a few million parameters. For questions about documents, it
+ * selects the section or sentence that answers, marks it in the prompt, and constrains the completion to it. With
+ * tools, it constrains calls to the tool that fits, greetings to the replies of the training, and JSON to values of the
+ * conversation. What it was not trained for it answers with one sentence about its limits.
  */
 export function createBundledChat(options: BundledChatOptions): GenerationEngine {
   return new BundledChat(options);
@@ -195,8 +195,9 @@ function allowsToolCalls({ tools, toolChoice }: ChatPrompt): boolean {
 }
 
 /**
- * Documents are read when the last message is a question. They are ignored when tools are given, because so small a model
- * copies their words into arguments. For JSON they are rendered into messages, because only plain text can be a quotation.
+ * Documents are read when the last message is a question. They are ignored when tools are given, because so small a
+ * model copies their words into arguments. For JSON they are rendered into messages, because only plain text can be a
+ * quotation.
  */
 function documentMode(prompt: ChatPrompt, format: OutputFormat): DocumentMode {
   if (format.type !== 'text') return 'rendered';

@@ -21,8 +21,8 @@ const STEP_CHARACTERS = 32_768;
 /** Timeout of a step. A step takes milliseconds, loading 0.1 s. */
 const STEP_TIMEOUT_MS = 20_000;
 /**
- * Calls up to this size (queries) are embedded on the calling thread in 0.1 ms. The hand-over to the worker would cost as
- * much, and queries would queue behind documents.
+ * Calls up to this size (queries) are embedded on the calling thread in 0.1 ms. The hand-over to the worker would cost
+ * as much, and queries would queue behind documents.
  */
 const INLINE_CHARACTERS = 512;
 const INLINE_TEXTS = 4;
@@ -38,8 +38,9 @@ export interface BundledEmbeddingOptions {
 }
 
 /**
- * Creates the engine of the bundled embedding model. Short calls run on the calling thread, others in one worker thread,
- * batched over concurrent calls. Both share one copy of the weights, which is loaded at the first call or `check`.
+ * Creates the engine of the bundled embedding model. Short calls run on the calling thread, others in one worker
+ * thread, batched over concurrent calls. Both share one copy of the weights, which is loaded at the first call or
+ * `check`.
  */
 export function createBundledEmbedding(options: BundledEmbeddingOptions): EmbeddingEngine {
   return new BundledEmbedding(options);

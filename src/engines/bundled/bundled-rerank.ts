@@ -32,9 +32,9 @@ export function createBundledRerank(options: BundledRerankOptions): RerankEngine
 }
 
 /**
- * Tuned on the development collections (`docs/develop/decisions/0012-search.md`, `0013-grounding.md`). The model does not know the
- * term statistics of the collection, so half of a chunk's score is the search score. Ten chunks have about 130 sentences,
- * which take 50 ms.
+ * Tuned on the development collections (`docs/develop/decisions/0012-search.md`, `0013-grounding.md`). The model does
+ * not know the term statistics of the collection, so half of a chunk's score is the search score. Ten chunks have about
+ * 130 sentences, which take 50 ms.
  */
 const WEIGHTS: RerankScoreWeights = { searchWeight: 0.5, chunkWeight: 30, maxSentences: 192 };
 

@@ -6,8 +6,8 @@ type Result = IteratorResult<GenerationEvent, void>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * The events of a generation that needs asynchronous preparation. An async generator function would not do: its `return()`
- * waits for the pending event.
+ * The events of a generation that needs asynchronous preparation. An async generator function would not do: its
+ * `return()` waits for the pending event.
  */
 export class DeferredStream implements Events {
   readonly #start: (startSignal: AbortSignal) => Promise<Events>;

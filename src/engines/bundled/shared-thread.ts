@@ -16,7 +16,10 @@ export interface PortionedCall<Portion, Result, Outcome> {
   readonly nextCost?: number | null;
   /** Returns the next portion. Called only while there is one. */
   portion(): Portion;
-  /** Adds the result of the oldest portion without one. Returns the outcome after the last portion, else null. Throws to fail the call. */
+  /**
+   * Adds the result of the oldest portion without one. Returns the outcome after the last portion, else null. Throws to
+   * fail the call.
+   */
   take(result: Result): Outcome | null;
 }
 
@@ -43,8 +46,9 @@ interface QueuedWork<Portion, Result> {
 }
 
 /**
- * A worker thread with a model that organizations share round-robin, and the calls of each organization, one portion at a time. A short
- * call waits for one portion of each other organization, and for one of each other call of its own. Starts with the first call or `load`.
+ * A worker thread with a model that organizations share round-robin, and the calls of each organization, one portion at
+ * a time. A short call waits for one portion of each other organization, and for one of each other call of its own.
+ * Starts with the first call or `load`.
  */
 export class SharedThread<Portion, Result, Loaded> {
   readonly #options: SharedThreadOptions;
@@ -84,8 +88,9 @@ export class SharedThread<Portion, Result, Loaded> {
   }
 
   /**
-   * Runs a call for an organization (`scope`). Returns its outcome with its time in the queue. Rejects with 503 `engine_unavailable` when the queue is full, when the
-   * thread exits and when it is closed, and with the signal's reason.
+   * Runs a call for an organization (`scope`). Returns its outcome with its time in the queue. Rejects with 503
+   * `engine_unavailable` when the queue is full, when the thread exits and when it is closed, and with the signal's
+   * reason.
    */
   async run<Outcome extends object>(
     call: PortionedCall<Portion, Result, Outcome>,

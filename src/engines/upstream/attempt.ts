@@ -56,8 +56,9 @@ export interface UpstreamRequest<T> {
 }
 
 /**
- * Sends a request until one attempt succeeds, at most three times, which covers the restart of one replica and a short overload. Prefers
- * replicas that were not tried, without a wait. Throws the error of the last attempt, or the signal's reason.
+ * Sends a request until one attempt succeeds, at most three times, which covers the restart of one replica and a short
+ * overload. Prefers replicas that were not tried, without a wait. Throws the error of the last attempt, or the signal's
+ * reason.
  */
 export function attempt<T>(context: AttemptContext, request: UpstreamRequest<T>, signal: AbortSignal): Promise<T> {
   const { replicas, timeouts } = context;

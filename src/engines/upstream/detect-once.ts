@@ -9,7 +9,10 @@ export class DetectOnce<T> {
     this.#detect = detect;
   }
 
-  /** Returns the fact. Calls do not cancel the detection; failures are not cached. Throws its error or the signal's reason. */
+  /**
+   * Returns the fact. Calls do not cancel the detection; failures are not cached. Throws its error or the signal's
+   * reason.
+   */
   get(signal: AbortSignal): Promise<T> {
     if (this.#detection === null) {
       this.#detection = this.#detect();

@@ -22,8 +22,8 @@ export interface ProbeContext {
 }
 
 /**
- * Requests the model list of a replica, and the properties of a llama-server. Resolves when it could generate, even without
- * such a list; otherwise throws an Error with a sentence for the operator, or the signal's reason.
+ * Requests the model list of a replica, and the properties of a llama-server. Resolves when it could generate, even
+ * without such a list; otherwise throws an Error with a sentence for the operator, or the signal's reason.
  */
 export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<UpstreamModelInfo> {
   const { origin, models, props } = replica.endpoints;

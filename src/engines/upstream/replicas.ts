@@ -146,8 +146,9 @@ export class Replicas {
   }
 
   /**
-   * Resolves when one replica responds; otherwise throws the error of the first one. Ejects healthy replicas that do not respond: the
-   * probes of the others go on after the return, within their own timeouts, so that a hanging replica delays no check.
+   * Resolves when one replica responds; otherwise throws the error of the first one. Ejects healthy replicas that do
+   * not respond: the probes of the others go on after the return, within their own timeouts, so that a hanging replica
+   * delays no check.
    */
   async check(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();

@@ -8,8 +8,8 @@ export interface BodyFacts {
   /** The upstream's own name of the model. */
   model: string;
   /**
-   * The upstream is vLLM: its prefix cache isolates tenants by `cache_salt`, and its first chunk reports cached tokens with
-   * `continuous_usage_stats`. Other servers may reject the fields.
+   * The upstream is vLLM: its prefix cache isolates tenants by `cache_salt`, and its first chunk reports cached tokens
+   * with `continuous_usage_stats`. Other servers may reject the fields.
    */
   isVllm: boolean;
 }

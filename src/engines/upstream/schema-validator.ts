@@ -14,8 +14,8 @@ interface Validation {
 export type SchemaThreadReply = 'ready' | { violation: string | null };
 
 /**
- * A thread that validates texts against schemas, started by the first validation. Organizations take turns. A validation that takes longer
- * than `limitMs` ends the thread, alone. The thread does not keep the process alive.
+ * A thread that validates texts against schemas, started by the first validation. Organizations take turns. A
+ * validation that takes longer than `limitMs` ends the thread, alone. The thread does not keep the process alive.
  */
 class ValidationThread {
   readonly #limitMs: number;
@@ -90,8 +90,8 @@ const long = new ValidationThread(TIMEOUT_MS, ({ resolve }) => resolve(null));
 const short = new ValidationThread(SLICE_MS, (validation) => long.add(validation));
 
 /**
- * Returns the first violation of a JSON schema; null for valid texts, and for a schema that cannot be compiled or takes too long. `scope`:
- * the organization.
+ * Returns the first violation of a JSON schema; null for valid texts, and for a schema that cannot be compiled or takes
+ * too long. `scope`: the organization.
  */
 export function findSchemaViolation(scope: string, schema: object, texts: readonly string[]): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();

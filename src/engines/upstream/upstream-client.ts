@@ -36,8 +36,8 @@ export interface UpstreamClientOptions {
 }
 
 /**
- * The servers of one model: replicas, credentials, admission and state. Probes each of them once in the background, so that `backend` and
- * `info` are known soon. Throws a TypeError for an invalid base URL.
+ * The servers of one model: replicas, credentials, admission and state. Probes each of them once in the background, so
+ * that `backend` and `info` are known soon. Throws a TypeError for an invalid base URL.
  */
 export class UpstreamClient {
   readonly model: string;

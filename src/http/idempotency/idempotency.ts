@@ -23,10 +23,10 @@ declare module 'fastify' {
 }
 
 /**
- * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent` that are added after this call. The
- * same key and body within 24 hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that
- * still runs, gets 409; that of a killed process blocks its key until the process counts as ended. Responses of 500 and above are not stored, so
- * the caller can retry.
+ * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent` that are added after
+ * this call. The same key and body within 24 hours get the same response with `Idempotent-Replayed: true`. Another
+ * body, or a first request that still runs, gets 409; that of a killed process blocks its key until the process counts
+ * as ended. Responses of 500 and above are not stored, so the caller can retry.
  */
 export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'lease' | 'now' | 'secrets'>): void {
   app.decorateRequest('idempotencyUse', null);

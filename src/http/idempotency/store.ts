@@ -17,8 +17,8 @@ export interface KeyUse {
 }
 
 /**
- * Claims a key. Returns null for the first use, otherwise the row of the first use. The key of a process that has ended without a response
- * can be claimed again.
+ * Claims a key. Returns null for the first use, otherwise the row of the first use. The key of a process that has ended
+ * without a response can be claimed again.
  */
 export async function claimKey(db: Sql, use: KeyUse): Promise<IdempotencyRow | null> {
   const { claimedAt: createdAt, ...values } = use;

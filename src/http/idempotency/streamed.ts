@@ -13,9 +13,9 @@ export interface StreamedSteps<T> {
 }
 
 /**
- * Returns the response of a route with `idempotent: 'streamed'`: executes the first use of an `Idempotency-Key` and requests without
- * a key, replays repeated requests, and throws 409 for other content. Unlike with JSON bodies, errors are not replayed, because an
- * incomplete form has no identity.
+ * Returns the response of a route with `idempotent: 'streamed'`: executes the first use of an `Idempotency-Key` and
+ * requests without a key, replays repeated requests, and throws 409 for other content. Unlike with JSON bodies, errors
+ * are not replayed, because an incomplete form has no identity.
  */
 export async function respondOnce<T>(
   deps: Pick<Deps, 'db'>,

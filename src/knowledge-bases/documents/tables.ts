@@ -38,7 +38,9 @@ export const documents = pgTable(
     /** Problems of a document that was ingested. */
     warnings: jsonb().$type<DocumentWarning[]>().notNull().default([]),
     metadata: jsonb().$type<Metadata>().notNull(),
-    /** The document's own metadata, without its data source's; null for failed documents and those of older versions. */
+    /**
+     * The document's own metadata, without its data source's; null for failed documents and those of older versions.
+     */
     ownMetadata: jsonb('own_metadata').$type<StoredMetadata>(),
     /** Metadata keys above the knowledge base's limit of filter keys. */
     unfilterableKeys: jsonb('unfilterable_keys').$type<string[]>().notNull().default([]),

@@ -53,7 +53,9 @@ export function attribute<Chunk extends { text: string }>(
   return attributions;
 }
 
-/** Spans that are never cited: the sentence that declines, and the quote of the closest passage with its introduction. */
+/**
+ * Spans that are never cited: the sentence that declines, and the quote of the closest passage with its introduction.
+ */
 function findUncited(answer: string): { start: number; end: number }[] {
   if (!DECLINES.test(answer.replaceAll('’', "'"))) return [];
   const quotes = Array.from(answer.matchAll(/^>.*$/gm), ({ index, 0: line }) => ({

@@ -9,7 +9,9 @@ import type { ContextChunk } from './gather-context.ts';
 import { documentTokens, fenceTokens } from './render-context.ts';
 import { type ChunkSentence, listSentences, type SentenceBudget, selectSentences } from './select-sentences.ts';
 
-/** From this budget on, whole chunks answer as well as selected sentences (docs/develop/decisions/0013-grounding.md). */
+/**
+ * From this budget on, whole chunks answer as well as selected sentences (docs/develop/decisions/0013-grounding.md).
+ */
 const WHOLE_CHUNKS_TOKENS = 3_000;
 
 /** Tokens of the fences of one document with a short sentence: the smallest budget that is useful. */

@@ -97,8 +97,8 @@ export function viewPull(pull: ModelPull): ModelPullStatus {
 }
 
 /**
- * Loads or unloads the model of an id in this process; other ids may share it. Throws 404, and 400 for an engine that cannot be unloaded or
- * runs requests.
+ * Loads or unloads the model of an id in this process; other ids may share it. Throws 404, and 400 for an engine that
+ * cannot be unloaded or runs requests.
  */
 export async function setLoaded(
   deps: Pick<ModelAdminDeps, 'models' | 'db'>,

@@ -47,8 +47,9 @@ export function listBoundModels({ models, bindings }: ModelDeps) {
 }
 
 /**
- * Binds a model id to a model on the disk, after a running service has loaded it; `bundled` removes the binding. Throws 404
- * `model_file_not_found`, and 400 when the model cannot be loaded, is of another kind, or was pulled by another process; nothing changes then.
+ * Binds a model id to a model on the disk, after a running service has loaded it; `bundled` removes the binding. Throws
+ * 404 `model_file_not_found`, and 400 when the model cannot be loaded, is of another kind, or was pulled by another
+ * process; nothing changes then.
  */
 export async function bindModel(deps: ModelDeps, call: Call, id: string, model: string): Promise<ModelBindingResult> {
   const { config, bindings, models } = deps;
@@ -100,8 +101,8 @@ async function requireModelOfKind(
 }
 
 /**
- * Deletes a model or a partial download from the disk. Throws 404 `model_file_not_found`, and 400 while a model id is bound to it or it is
- * being downloaded.
+ * Deletes a model or a partial download from the disk. Throws 404 `model_file_not_found`, and 400 while a model id is
+ * bound to it or it is being downloaded.
  */
 export async function deleteModelFile(
   { config, db }: Pick<Deps, 'config' | 'db'>,

@@ -1,8 +1,8 @@
 import type { ModelBindings } from './model-bindings.ts';
 
 /**
- * Binds a model to every generation id that has no binding of its own, instead of the bundled model. A first start downloads nothing after
- * that. Throws when the model cannot be loaded.
+ * Binds a model to every generation id that has no binding of its own, instead of the bundled model. A first start
+ * downloads nothing after that. Throws when the model cannot be loaded.
  */
 export function bindGeneration(
   bindings: Pick<ModelBindings, 'defaultGenerationIds' | 'rebind'>,

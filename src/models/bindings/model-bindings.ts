@@ -101,9 +101,9 @@ export class ModelBindings {
   }
 
   /**
-   * Starts an engine for every model id of these kinds, of the catalogue, the configuration and the database, and applies
-   * later changes. An id whose stored binding cannot be served is unavailable. Throws an `OperatorError` when a binding of the
-   * configuration cannot be served.
+   * Starts an engine for every model id of these kinds, of the catalogue, the configuration and the database, and
+   * applies later changes. An id whose stored binding cannot be served is unavailable. Throws an `OperatorError` when a
+   * binding of the configuration cannot be served.
    */
   static async start(deps: ModelBindingsDeps, kinds: readonly ModelKind[] = MODEL_KINDS): Promise<ModelBindings> {
     const bindings = await ModelBindings.open(deps);

@@ -52,8 +52,8 @@ export interface SharedFilesDeps {
 }
 
 /**
- * Model files that processes of several machines share: a bound file is stored as a blob by a process that has it, and fetched by those
- * that lack it. The hash in the binding keeps a process from serving another file of that name.
+ * Model files that processes of several machines share: a bound file is stored as a blob by a process that has it, and
+ * fetched by those that lack it. The hash in the binding keeps a process from serving another file of that name.
  */
 export class SharedModelFiles {
   readonly #deps: SharedFilesDeps;
@@ -96,8 +96,8 @@ export class SharedModelFiles {
   }
 
   /**
-   * Resolves when this machine has the file of a binding. Otherwise begins to fetch it, and throws a `ModelFileMissing` that says why its
-   * model cannot be served yet.
+   * Resolves when this machine has the file of a binding. Otherwise begins to fetch it, and throws a `ModelFileMissing`
+   * that says why its model cannot be served yet.
    */
   async require({ model: name, sha256 = null }: StoredBinding): Promise<void> {
     const file = await this.#find(name);

@@ -30,8 +30,8 @@ export async function selectBindingsVersion(sql: Sql): Promise<number> {
 }
 
 /**
- * All stored bindings, ordered by model id. A change that commits between the two queries may be in `ids` and not yet in `version`: the next
- * comparison of versions then reads the bindings once more.
+ * All stored bindings, ordered by model id. A change that commits between the two queries may be in `ids` and not yet
+ * in `version`: the next comparison of versions then reads the bindings once more.
  */
 export async function selectBindings(sql: Sql): Promise<StoredBindings> {
   const [state] = await sql.select().from(modelBindingsState);

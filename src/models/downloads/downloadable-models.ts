@@ -27,8 +27,8 @@ const GB = 1_000 * MB;
 const SMALL_CHAT = ['general-8b', 'instruct-7b'] as const;
 
 /**
- * Models that can be pulled by name, sorted by size within each kind. Q4_K_M (about 4.5 bits per weight) unless the file
- * name says otherwise: lower precision loses quality quickly. Hashes are not listed: the hub states them.
+ * Models that can be pulled by name, sorted by size within each kind. Q4_K_M (about 4.5 bits per weight) unless the
+ * file name says otherwise: lower precision loses quality quickly. Hashes are not listed: the hub states them.
  */
 export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
   {

@@ -37,8 +37,8 @@ export interface InitialPullDeps {
 }
 
 /**
- * Downloads a small chat model in the background after the first start and binds it. Tried once per process: when the hub
- * is unreachable, the bundled model keeps serving, and the next start resumes the download.
+ * Downloads a small chat model in the background after the first start and binds it. Tried once per process: when the
+ * hub is unreachable, the bundled model keeps serving, and the next start resumes the download.
  */
 export class InitialPull {
   readonly #deps: InitialPullDeps;

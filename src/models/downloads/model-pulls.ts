@@ -44,8 +44,9 @@ export class ModelPulls {
   }
 
   /**
-   * Starts a pull, or returns the running one of the same name. Takes names, tags of Ollama and `hf:` sources: a URL would make the service
-   * send requests to any address. `onComplete` is part of the pull: its error is that of the pull. Throws an `OperatorError` for other sources, and when too many pulls run.
+   * Starts a pull, or returns the running one of the same name. Takes names, tags of Ollama and `hf:` sources: a URL
+   * would make the service send requests to any address. `onComplete` is part of the pull: its error is that of the
+   * pull. Throws an `OperatorError` for other sources, and when too many pulls run.
    */
   async start(word: string, onComplete: (name: string) => Promise<void> = async () => {}): Promise<ModelPull> {
     const { config, db } = this.#deps;
@@ -77,8 +78,8 @@ export class ModelPulls {
   }
 
   /**
-   * Stops the pulls of a name in all processes, which keep the received part: the next pull resumes it. Resolves when they have ended. Null:
-   * none of that name runs.
+   * Stops the pulls of a name in all processes, which keep the received part: the next pull resumes it. Resolves when
+   * they have ended. Null: none of that name runs.
    */
   async cancel(name: string): Promise<ModelPull | null> {
     const { sql } = this.#deps.db;

@@ -34,8 +34,9 @@ export function isModelName(name: string): boolean {
 }
 
 /**
- * Parses the source of a pull: a name of `DOWNLOADABLE_MODELS`, an Ollama tag, `hf:owner/repo/file` (`hf:owner/repo@revision/file`), or a
- * URL. `name` overrides the name of the model file. Throws an `OperatorError` for an unknown name.
+ * Parses the source of a pull: a name of `DOWNLOADABLE_MODELS`, an Ollama tag, `hf:owner/repo/file`
+ * (`hf:owner/repo@revision/file`), or a URL. `name` overrides the name of the model file. Throws an `OperatorError` for
+ * an unknown name.
  */
 export function parseModelSource(word: string, hubUrl: string, name?: string): ModelSource {
   if (/^https?:\/\//.test(word)) return withName(urlSource(word), name);

@@ -8,8 +8,8 @@ const HEARTBEAT_MS = 10_000;
 const STALE_MS = 60_000;
 
 /**
- * Locks the download of one model for this process, because two downloads would write to one file. Takes over the lock of
- * an exited process. Throws an `OperatorError` while another process holds it.
+ * Locks the download of one model for this process, because two downloads would write to one file. Takes over the lock
+ * of an exited process. Throws an `OperatorError` while another process holds it.
  */
 export async function lockPull(path: string, name: string): Promise<{ release(): Promise<void> }> {
   if (!(await create(path))) {

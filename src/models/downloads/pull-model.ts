@@ -29,8 +29,8 @@ export interface PulledModel extends ModelFile {
 }
 
 /**
- * Downloads a model into the data folder. The file gets its name once it is complete, has the expected SHA-256, and is a
- * GGUF that this version can load. Idempotent: an existing model is not downloaded again, a partial one is resumed.
+ * Downloads a model into the data folder. The file gets its name once it is complete, has the expected SHA-256, and is
+ * a GGUF that this version can load. Idempotent: an existing model is not downloaded again, a partial one is resumed.
  * Throws an `OperatorError` with the next step.
  */
 export async function pullModel(

@@ -7,8 +7,8 @@ import { removePartial } from './partial-file.ts';
 import { lockPull } from './pull-lock.ts';
 
 /**
- * Deletes a model and its partial download. Throws an `OperatorError` when neither exists, or during a download. Returns
- * the freed bytes.
+ * Deletes a model and its partial download. Throws an `OperatorError` when neither exists, or during a download.
+ * Returns the freed bytes.
  */
 export async function removeModelFile(dataDir: string, name: string): Promise<number> {
   const model = await findModelFile(dataDir, name);

@@ -21,8 +21,9 @@ export interface MembershipChange {
 }
 
 /**
- * Adds a member, changes its role or removes it: the only way to change memberships. Ends the open reset links of the user, whose creators
- * may have fewer rights than the user has afterwards. Returns false, without a change, when the organization would be left without an owner.
+ * Adds a member, changes its role or removes it: the only way to change memberships. Ends the open reset links of the
+ * user, whose creators may have fewer rights than the user has afterwards. Returns false, without a change, when the
+ * organization would be left without an owner.
  */
 export async function changeMembership(sql: Sql, change: MembershipChange, actor: Actor): Promise<boolean> {
   const { organizationId, userId, role } = change;
@@ -44,8 +45,8 @@ export async function changeMembership(sql: Sql, change: MembershipChange, actor
 }
 
 /**
- * The role of a user, null without one. Until the transaction ends, no other one changes members of the organization: of two owners who leave
- * at the same moment, the second one is counted after the first one has left.
+ * The role of a user, null without one. Until the transaction ends, no other one changes members of the organization:
+ * of two owners who leave at the same moment, the second one is counted after the first one has left.
  */
 export async function lockRole(sql: Sql, organizationId: string, userId: string): Promise<UserRole | null> {
   await lockOrganization(sql, organizationId);

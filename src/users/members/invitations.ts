@@ -106,8 +106,9 @@ export async function withdrawInvitation({ db }: Pick<Deps, 'db'>, call: Call, i
 }
 
 /**
- * Accepts an invitation: creates a user, or adds the user with that email, who must know the password. Returns the token of a new session.
- * Throws 400 when the invitation is not valid or the password of an existing user is wrong, and 429 for too many attempts.
+ * Accepts an invitation: creates a user, or adds the user with that email, who must know the password. Returns the
+ * token of a new session. Throws 400 when the invitation is not valid or the password of an existing user is wrong, and
+ * 429 for too many attempts.
  */
 export async function acceptInvitation(
   deps: SessionDeps,

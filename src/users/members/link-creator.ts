@@ -8,8 +8,9 @@ import { selectMember, selectUser } from '../store.ts';
 const PERMANENT: ReadonlySet<string> = new Set([OPERATOR.keyId, SERVICE_ACTOR.id]);
 
 /**
- * Whether the creator of a link (a user, a key, commands or the service) may still manage people of an organization; of every organization
- * when it is null. Links outlive the requests that create them: without this check, a removed owner returns by an own invitation.
+ * Whether the creator of a link (a user, a key, commands or the service) may still manage people of an organization; of
+ * every organization when it is null. Links outlive the requests that create them: without this check, a removed owner
+ * returns by an own invitation.
  */
 export async function isCreatorEntitled(
   sql: Sql,

@@ -36,8 +36,9 @@ export async function listUsers({ db }: Pick<Deps, 'db'>, query: ListQuery & { s
 }
 
 /**
- * Creates the one-time token of a link that sets the password of a user; earlier ones end. Throws 404 `user_not_found` for users whom the
- * caller does not see, and 403 unless the caller is an operator or an owner of the only organization of the user.
+ * Creates the one-time token of a link that sets the password of a user; earlier ones end. Throws 404 `user_not_found`
+ * for users whom the caller does not see, and 403 unless the caller is an operator or an owner of the only organization
+ * of the user.
  */
 export async function createPasswordReset(
   { db, now }: Pick<Deps, 'db' | 'now'>,

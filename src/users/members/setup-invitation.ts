@@ -6,8 +6,8 @@ import { hasAnyUser } from '../store.ts';
 import { addInvitation } from './invitations.ts';
 
 /**
- * Creates the one-time invitation of an operator while the instance has no user: at every start, so that a lost link is replaced. Returns
- * its token; null when a user exists.
+ * Creates the one-time invitation of an operator while the instance has no user: at every start, so that a lost link is
+ * replaced. Returns its token; null when a user exists.
  */
 export async function createSetupInvitation({ db, now }: Pick<Deps, 'db' | 'now'>): Promise<string | null> {
   if (await hasAnyUser(db.sql)) return null;

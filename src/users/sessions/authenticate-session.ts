@@ -18,8 +18,9 @@ export interface AuthenticatedSession {
 }
 
 /**
- * Reads the session of a request from the database, so that a sign-out ends it in every process. Null without a session cookie. Throws 401
- * `invalid_session` for an expired or unknown session, and 403 `insufficient_scope` for requests of other sites.
+ * Reads the session of a request from the database, so that a sign-out ends it in every process. Null without a session
+ * cookie. Throws 401 `invalid_session` for an expired or unknown session, and 403 `insufficient_scope` for requests of
+ * other sites.
  */
 export async function findSession(
   { db, now }: Pick<Deps, 'db' | 'now'>,

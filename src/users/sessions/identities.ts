@@ -23,8 +23,8 @@ export async function listIdentities(
 }
 
 /**
- * Removes an identity of a user and ends the other sessions of the user, which the person of the identity may have opened. Throws 404
- * `identity_not_found`, and 400 for the only way to sign in.
+ * Removes an identity of a user and ends the other sessions of the user, which the person of the identity may have
+ * opened. Throws 404 `identity_not_found`, and 400 for the only way to sign in.
  */
 export async function removeIdentity(
   { db }: Pick<Deps, 'db'>,

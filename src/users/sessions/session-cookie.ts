@@ -31,8 +31,8 @@ export function sessionCookie(token: string | null, headers: IncomingHttpHeaders
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Throws 403 `insufficient_scope` for a request that changes something and that a page of another origin may have sent (CSRF). Browsers set
- * both headers, and pages cannot change them; `requireHeader` rejects requests without them.
+ * Throws 403 `insufficient_scope` for a request that changes something and that a page of another origin may have sent
+ * (CSRF). Browsers set both headers, and pages cannot change them; `requireHeader` rejects requests without them.
  */
 export function requireSameOrigin(method: string, headers: IncomingHttpHeaders, { requireHeader = true } = {}): void {
   if (SAFE_METHODS.has(method)) return;

@@ -138,8 +138,9 @@ export async function signOut(
 const RECENT_MS = 600_000;
 
 /**
- * Throws unless the user has just shown who it is: by the password, or without one by a sign-in of the last ten minutes. `param` names the
- * password in errors: 400 without it, 401 `invalid_credentials` for a wrong one or an older sign-in, and 429 for too many attempts.
+ * Throws unless the user has just shown who it is: by the password, or without one by a sign-in of the last ten
+ * minutes. `param` names the password in errors: 400 without it, 401 `invalid_credentials` for a wrong one or an older
+ * sign-in, and 429 for too many attempts.
  */
 export async function confirmUser(
   deps: SessionDeps,
@@ -160,8 +161,9 @@ export async function confirmUser(
 }
 
 /**
- * Changes the password of a user and ends all sessions; removes the identities as well if the body says so. Returns the token of a new
- * session. Throws 401 `invalid_credentials` when the current password is wrong, and 429 for too many attempts.
+ * Changes the password of a user and ends all sessions; removes the identities as well if the body says so. Returns the
+ * token of a new session. Throws 401 `invalid_credentials` when the current password is wrong, and 429 for too many
+ * attempts.
  */
 export async function changePassword(
   deps: SessionDeps,

@@ -21,8 +21,8 @@ export interface SignInLimits {
 }
 
 /**
- * Counts an attempt for an account. Returns a function to call when the attempt has succeeded: only failures count. `deviceId` is the id of
- * a known device; that of the client's cookie unless given. Throws 429 after too many failures.
+ * Counts an attempt for an account. Returns a function to call when the attempt has succeeded: only failures count.
+ * `deviceId` is the id of a known device; that of the client's cookie unless given. Throws 429 after too many failures.
  */
 export async function requireAttempt(
   { signInLimits, secrets }: { signInLimits: SignInLimits; secrets: Secrets },

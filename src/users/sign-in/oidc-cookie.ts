@@ -27,8 +27,8 @@ export interface OidcTransaction extends OidcChecks {
 export type NewTransaction = Omit<OidcTransaction, 'expiresAt'>;
 
 /**
- * The `Set-Cookie` header that stores a transaction, encrypted; null removes it. `SameSite=Lax`: browsers send it with the redirect from the
- * issuer, with which they do not send the session cookie.
+ * The `Set-Cookie` header that stores a transaction, encrypted; null removes it. `SameSite=Lax`: browsers send it with
+ * the redirect from the issuer, with which they do not send the session cookie.
  */
 export function transactionCookie(
   secrets: Secrets,

@@ -30,8 +30,8 @@ export interface OidcProvider {
   /** Returns the address at which the issuer asks the person to sign in. Throws 503 if the issuer is unreachable. */
   authorize(redirectUri: string): Promise<{ url: string; checks: OidcChecks }>;
   /**
-   * Exchanges the code of a callback for verified claims: signature, issuer, audience, expiry, nonce and state. Throws an `OidcError`.
-   * `address`: of the client, for a fair share of the exchanges.
+   * Exchanges the code of a callback for verified claims: signature, issuer, audience, expiry, nonce and state. Throws
+   * an `OidcError`. `address`: of the client, for a fair share of the exchanges.
    */
   exchange(callback: URL, checks: OidcChecks, address: string): Promise<OidcClaims>;
 }

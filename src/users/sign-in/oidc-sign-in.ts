@@ -28,7 +28,9 @@ export type OidcDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secrets' | 'logger'
 
 type NewUser = Omit<UserRow, 'createdAt'>;
 
-/** Starts a sign-in. Returns the issuer's address and the transaction. Throws 404 without an issuer, 503 if unreachable. */
+/**
+ * Starts a sign-in. Returns the issuer's address and the transaction. Throws 404 without an issuer, 503 if unreachable.
+ */
 export async function startOidcSignIn(
   { oidc, config }: Pick<OidcDeps, 'oidc' | 'config'>,
   headers: IncomingHttpHeaders,
@@ -127,9 +129,9 @@ function newUser({ email, name }: OidcIdentity): NewUser {
 }
 
 /**
- * The account with the verified email of an unknown person, which `QUIRE_OIDC_LINKING=verified_email` links. Its email was never verified
- * by Quire: another person may have created the account, so that its password, sessions and other identities end. Null when no account has
- * the email.
+ * The account with the verified email of an unknown person, which `QUIRE_OIDC_LINKING=verified_email` links. Its email
+ * was never verified by Quire: another person may have created the account, so that its password, sessions and other
+ * identities end. Null when no account has the email.
  */
 async function linkByEmail({ config }: OidcDeps, sql: Sql, { identity, client }: Arrival): Promise<UserRow | null> {
   const { email, issuer, subject } = identity;

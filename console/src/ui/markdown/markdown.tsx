@@ -22,8 +22,8 @@ interface MarkdownProps {
 const NO_MARKS: readonly Mark[] = [];
 
 /**
- * Shows Markdown as elements: no HTML is parsed or inserted. A growing text renders only its last block again: all earlier ones are final
- * (`splitBlocks`) and memoized.
+ * Shows Markdown as elements: no HTML is parsed or inserted. A growing text renders only its last block again: all
+ * earlier ones are final (`splitBlocks`) and memoized.
  */
 export function Markdown({ text, marks = NO_MARKS, renderMark }: MarkdownProps) {
   const previous = useRef({ text: '', starts: [0] as number[] });

@@ -6,7 +6,8 @@ const MAX_LABEL_CHARACTERS = 1_000;
 const PUNCTUATION = /[!-/:-@[-`{-~]/;
 const URL_START = /https?:\/\//y;
 const URL_TEXT = /^https?:\/\/[^\s<>"'`\])}]+/;
-// Every part begins with another character than the part before can end with: otherwise a failed match takes quadratic time.
+// Every part begins with another character than the part before can end with: otherwise a failed match takes quadratic
+// time.
 const LINK_TARGET = /\(\s*(?!\s)<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/y;
 
 /** Punctuation that ends a sentence or emphasis rather than a URL. */

@@ -1,6 +1,6 @@
 /**
- * Markdown of model output: paragraphs, headings, lists, quotes, fenced code, tables, emphasis, code, links. Raw HTML and images stay
- * text. Time is linear in the text for any input; nesting is bounded.
+ * Markdown of model output: paragraphs, headings, lists, quotes, fenced code, tables, emphasis, code, links. Raw HTML
+ * and images stay text. Time is linear in the text for any input; nesting is bounded.
  */
 import type { Block, SourceLine } from './syntax-tree.ts';
 
@@ -13,8 +13,9 @@ const ITEM = /^( {0,3})([-*+]|(\d{1,9})[.)])( +|\t|$)/;
 const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?(?:[ \t]*\|[ \t]*:?-+:?)*(?:[ \t]*\|)?[ \t]*$/;
 
 /**
- * Offsets at which the top-level blocks of a growing text start. `stable`: the result for a prefix of the text, whose last block may
- * grow; all earlier ones are final, so that a streamed text costs the length of its last block, not of the text.
+ * Offsets at which the top-level blocks of a growing text start. `stable`: the result for a prefix of the text, whose
+ * last block may grow; all earlier ones are final, so that a streamed text costs the length of its last block, not of
+ * the text.
  */
 export function splitBlocks(text: string, stable: readonly number[] = [0]): number[] {
   const starts = stable.slice(0, -1);

@@ -13,8 +13,8 @@ export const MAX_CALL_BIAS = 0.4;
 const CLOSES = /\b(?:thanks?|thank you|bye|that(?:'s| is) all|no more|nothing else|have a (?:nice|good|great))\b/i;
 
 /**
- * What the features add to the logit of a call. Fitted by `eval/chat/fit-call-decision.ts` on development turns; results in
- * `bench/results/tool-decision.md`.
+ * What the features add to the logit of a call. Fitted by `eval/chat/fit-call-decision.ts` on development turns;
+ * results in `bench/results/tool-decision.md`.
  */
 const WEIGHTS = {
   constant: 0.02,
@@ -36,8 +36,9 @@ const WEIGHTS = {
 export type CallFeatures = Record<keyof typeof WEIGHTS, number>;
 
 /**
- * The logit bias of a call of `tool`, the tool that fits best: negative where the user has not stated the required arguments, closes
- * the conversation, or says something that the tool is not for. Zero unless the last message is the user's.
+ * The logit bias of a call of `tool`, the tool that fits best: negative where the user has not stated the required
+ * arguments, closes the conversation, or says something that the tool is not for. Zero unless the last message is the
+ * user's.
  */
 export function callBias(tool: Tool, messages: readonly Message[]): number {
   if (messages.at(-1)?.role !== 'user') return 0;

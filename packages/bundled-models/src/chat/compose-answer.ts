@@ -11,8 +11,8 @@ export function quoteSections(sections: readonly SelectedSection[]): string {
 }
 
 /**
- * The reply when no passage answers, with the closest section and its source. The section is a block quote, which grounding does
- * not cite below a reply that declines.
+ * The reply when no passage answers, with the closest section and its source. The section is a block quote, which
+ * grounding does not cite below a reply that declines.
  */
 export function declineWith(section: SelectedSection): string {
   const lines = section.text.split('\n').map((line) => `> ${line}`.trimEnd());

@@ -17,9 +17,9 @@ const MAX_KEYS = 8;
 const MIN_SOURCE_WORDS = 3;
 
 /**
- * Narrows a JSON format to values that the conversation contains, and gives texts and lists a maximum length: the model copies
- * reliably and cannot invent. An object without a schema gets the keys that the last message names, or one sentence about the
- * limits of the model as `error`. Whatever the result accepts, the original format accepts.
+ * Narrows a JSON format to values that the conversation contains, and gives texts and lists a maximum length: the model
+ * copies reliably and cannot invent. An object without a schema gets the keys that the last message names, or one
+ * sentence about the limits of the model as `error`. Whatever the result accepts, the original format accepts.
  */
 export function constrainJson({ messages }: Conversation, format: JsonFormat, maxTokens: number): NarrowedFormat {
   if (format.type === 'json_schema') return { ...format, schema: narrowToSpokenValues(format.schema, messages) };

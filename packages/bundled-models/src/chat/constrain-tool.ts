@@ -81,9 +81,9 @@ const isObject = (value: unknown): value is Schema =>
 const NO_VALUES: SpokenValues = { phrases: [], numbers: [], isEverywhere: false };
 
 /**
- * Constrains calls to the tool that fits the conversation, and its arguments to a narrower schema that a small model fills in
- * reliably. The model decides whether it calls, with a logit bias from the conversation. The model was trained on single calls, so several are made only where the question
- * lists names and the tool takes one: one call for each.
+ * Constrains calls to the tool that fits the conversation, and its arguments to a narrower schema that a small model
+ * fills in reliably. The model decides whether it calls, with a logit bias from the conversation. The model was trained
+ * on single calls, so several are made only where the question lists names and the tool takes one: one call for each.
  */
 export function constrainToTool({ tools, toolChoice, messages, parallelToolCalls }: Conversation): CallConstraint {
   const named = typeof toolChoice === 'object' ? tools.findIndex((tool) => tool.function.name === toolChoice.name) : -1;
@@ -126,8 +126,8 @@ export function narrowToSpokenValues(schema: Schema, messages: readonly Message[
 }
 
 /**
- * Narrows the required properties to values of the conversation (texts to phrases, numbers to numbers) and gives texts and
- * lists a maximum length. Whatever the result accepts, the original schema accepts.
+ * Narrows the required properties to values of the conversation (texts to phrases, numbers to numbers) and gives texts
+ * and lists a maximum length. Whatever the result accepts, the original schema accepts.
  */
 function narrowObject(schema: Schema, values: SpokenValues, depth: number): Schema {
   const { properties, required } = schema;

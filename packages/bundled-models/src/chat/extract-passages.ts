@@ -41,9 +41,10 @@ const FALLBACK =
   /\b(?:say|reply|respond|answer|write|output)\b(?: only| just| exactly| simply| with| that| as|:)*\s*["“'‘`]([^"”'’`\n]{2,120}(?:['’][a-z][^"”'’`\n]{0,120})?)["”'’`]/i;
 
 /**
- * Extracts the question of the last message and the passages to answer it from: documents of the prompt, and texts in system
- * and user messages. Null when there are no passages or the last message is no question about them. With documents of the
- * prompt, which come from a knowledge base that the caller named, every message is a question except greetings and thanks.
+ * Extracts the question of the last message and the passages to answer it from: documents of the prompt, and texts in
+ * system and user messages. Null when there are no passages or the last message is no question about them. With
+ * documents of the prompt, which come from a knowledge base that the caller named, every message is a question except
+ * greetings and thanks.
  */
 export function extractQuestionContext(prompt: Conversation): QuestionContext | null {
   const { messages } = prompt;

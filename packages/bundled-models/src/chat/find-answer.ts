@@ -6,8 +6,9 @@ import { selectSections } from './select-sections.ts';
 import { ANSWER_TITLE } from './template.ts';
 
 /**
- * Finds the answer in the passages: in texts of messages the sentence that answers, in documents of a knowledge base the whole
- * section, or two that fit equally well. Without an answer, the closest section is shown, unless the instructions prescribe a reply.
+ * Finds the answer in the passages: in texts of messages the sentence that answers, in documents of a knowledge base
+ * the whole section, or two that fit equally well. Without an answer, the closest section is shown, unless the
+ * instructions prescribe a reply.
  */
 export async function findAnswer(
   { passages, question, previousQuestion, fallback, isSearched }: QuestionContext,

@@ -11,8 +11,9 @@ const LIST = new RegExp(
 );
 
 /**
- * Returns the names that a question lists, such as cities: three or more, in order, without duplicates. Empty when it lists none, more than
- * one list, or begins with a list whose first name may contain the first word of the sentence (`Compare Oslo, Rome and Lima`).
+ * Returns the names that a question lists, such as cities: three or more, in order, without duplicates. Empty when it
+ * lists none, more than one list, or begins with a list whose first name may contain the first word of the sentence
+ * (`Compare Oslo, Rome and Lima`).
  */
 export function readListedNames(question: string): string[] {
   const text = question.replace(/\s+/g, ' ').trim();

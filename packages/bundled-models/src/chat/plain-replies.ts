@@ -66,8 +66,9 @@ const MIN_FOREIGN_SHARE = 0.15;
 const MAX_READ_CHARACTERS = 200;
 
 /**
- * The texts that may answer a message without documents and tools: replies to courtesies and to questions about the model, most of
- * them from the training, otherwise one sentence about the limits of the model. `messages` ends with a user message.
+ * The texts that may answer a message without documents and tools: replies to courtesies and to questions about the
+ * model, most of them from the training, otherwise one sentence about the limits of the model. `messages` ends with a
+ * user message.
  */
 export function selectReplies(messages: readonly Message[]): readonly string[] {
   const text = (messages.at(-1)?.content ?? '').trim();

@@ -21,8 +21,9 @@ export interface ScoredSection extends Section, TermCandidate {
 }
 
 /**
- * Scores the sections of the passages, best first. The units of a section (sentences, items, rows) are reranked behind its
- * heading, and the best one counts: a whole section dilutes the one sentence that answers. Yields to the event loop.
+ * Scores the sections of the passages, best first. The units of a section (sentences, items, rows) are reranked behind
+ * its heading, and the best one counts: a whole section dilutes the one sentence that answers. Yields to the event
+ * loop.
  */
 export async function scoreSections(
   passages: readonly Passage[],

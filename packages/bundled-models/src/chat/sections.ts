@@ -13,8 +13,8 @@ export interface Section {
 }
 
 /**
- * Maximum UTF-8 bytes of a section. A longer one is split between its paragraphs, else between lines. An answer is in the prompt
- * and in the completion, and a byte is at most a token, so that any answer fits the context of 4,096 tokens.
+ * Maximum UTF-8 bytes of a section. A longer one is split between its paragraphs, else between lines. An answer is in
+ * the prompt and in the completion, and a byte is at most a token, so that any answer fits the context of 4,096 tokens.
  */
 const MAX_SECTION_BYTES = 1_400;
 /** Between the document and the headings in the title of a passage. */

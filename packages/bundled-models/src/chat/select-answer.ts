@@ -13,8 +13,8 @@ const WINDOW_STEP = 6;
 /** Units that the model is shown besides the answer. */
 const MAX_OTHERS = 3;
 /**
- * UTF-8 bytes shown to the model, about 400 tokens of English: it copies most reliably from so much. Bytes, because other scripts
- * have up to a token for each byte.
+ * UTF-8 bytes shown to the model, about 400 tokens of English: it copies most reliably from so much. Bytes, because
+ * other scripts have up to a token for each byte.
  */
 const MAX_SHOWN_BYTES = 1_400;
 /** Characters of a question that are read, from its end. */
@@ -46,8 +46,8 @@ interface Candidate {
 }
 
 /**
- * Selects the unit of the passages that answers `question`. All units are filtered by common terms, and the best are reranked,
- * so that the time is linear in the length of the passages. Yields to the event loop.
+ * Selects the unit of the passages that answers `question`. All units are filtered by common terms, and the best are
+ * reranked, so that the time is linear in the length of the passages. Yields to the event loop.
  */
 export async function selectAnswer(
   passages: readonly Passage[],

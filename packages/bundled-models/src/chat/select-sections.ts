@@ -12,8 +12,8 @@ const MAX_PAIR_BYTES = 1_400;
 
 /**
  * Logistic regressions on the logit of the best section's score, its margin over the logit of the best text that is not
- * quoted, the logit of its heading's score, and the coverage of the question's terms. Fitted on development questions of
- * `eval/manuals`, with and without the sections that answer them (bench/results/0013-grounding.md).
+ * quoted, the logit of its heading's score, and the coverage of the question's terms. Fitted on development questions
+ * of `eval/manuals`, with and without the sections that answer them (bench/results/0013-grounding.md).
  */
 const HEADED_WEIGHTS = { score: 0.44, margin: 0.27, heading: 0.34, coverage: 0, constant: 1.83 } as const;
 const UNHEADED_WEIGHTS = { score: 0.4, margin: 0.71, heading: 0, coverage: 1.14, constant: -0.49 } as const;
@@ -38,8 +38,9 @@ export interface Selection {
 }
 
 /**
- * Selects the section that answers the question best by the reranker, and a second one below another heading that scores
- * nearly the same. Among versions of one text, that of the newest passage is taken. Null when the passages have no text.
+ * Selects the section that answers the question best by the reranker, and a second one below another heading that
+ * scores nearly the same. Among versions of one text, that of the newest passage is taken. Null when the passages have
+ * no text.
  */
 export async function selectSections(
   passages: readonly Passage[],

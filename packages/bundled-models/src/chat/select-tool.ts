@@ -18,8 +18,9 @@ const ASKS_TO_CONFIRM =
   /\b(?:confirm|correct|is that (?:right|ok)|right\?|would you like me to|shall i|should i|do you want me to|is this|does that)\b/i;
 
 /**
- * Weights of the features of a tool: fitted on the training dialogues of Schema-Guided Dialogue and on halves of API-Bank and
- * BFCL. Features whose removal did not change the development half were dropped (bench/results/0021-bundled-models.md).
+ * Weights of the features of a tool: fitted on the training dialogues of Schema-Guided Dialogue and on halves of
+ * API-Bank and BFCL. Features whose removal did not change the development half were dropped
+ * (bench/results/0021-bundled-models.md).
  */
 const WEIGHTS = {
   userTerms: 5.43,

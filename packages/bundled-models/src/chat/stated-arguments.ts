@@ -45,8 +45,9 @@ export interface StatedArguments {
 }
 
 /**
- * Counts the required arguments of a tool that a conversation states: asked for and answered, named with a value, listed as an
- * enumerated value, a member of a tool result, or one of the dates, numbers and names that the user mentions. An estimate.
+ * Counts the required arguments of a tool that a conversation states: asked for and answered, named with a value,
+ * listed as an enumerated value, a member of a tool result, or one of the dates, numbers and names that the user
+ * mentions. An estimate.
  */
 export function countStatedArguments(tool: Tool, messages: readonly Message[]): StatedArguments {
   const { properties, required } = Object(tool.function.parameters) as { properties?: object; required?: unknown };

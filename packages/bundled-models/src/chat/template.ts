@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 export const ANSWER_TITLE = 'answer';
 
 /**
- * Chat template of the bundled model: that of the GGUF file, with documents at the end of the first system turn, each behind
- * its marker, as in training.
+ * Chat template of the bundled model: that of the GGUF file, with documents at the end of the first system turn, each
+ * behind its marker, as in training.
  */
 export const CHAT_TEMPLATE = {
   source: readFileSync(new URL('./chat-template.jinja', import.meta.url), 'utf8'),

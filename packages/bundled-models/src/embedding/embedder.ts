@@ -65,8 +65,8 @@ export class Embedder {
   }
 
   /**
-   * The normalised sum of the rows, each weighted by the square root of its count. Doubles are added in ascending order of
-   * rows and components, so that the result is deterministic.
+   * The normalised sum of the rows, each weighted by the square root of its count. Doubles are added in ascending order
+   * of rows and components, so that the result is deterministic.
    */
   #sumRows(rows: number[]): Float32Array {
     const sums = this.#sums.fill(0);

@@ -16,15 +16,15 @@ const ASCII_ONLY = /^[\x00-\x7f]*$/;
 /** Minimum characters of a part. Small, so that tokenizing stops soon after the token limit. */
 const PART_CHARACTERS = 2_048;
 /**
- * Maximum characters of a part without an ASCII separator. Longer runs exceed every token limit. Normalisation is quadratic
- * in unordered combining marks: 50 ms for 16,384 of them.
+ * Maximum characters of a part without an ASCII separator. Longer runs exceed every token limit. Normalisation is
+ * quadratic in unordered combining marks: 50 ms for 16,384 of them.
  */
 const LONGEST_ASCII_PART = 65_536;
 const LONGEST_PART = 16_384;
 
 /**
- * Calls `take` with each normalised word of a text in order until it returns false. A text without words gives its visible
- * characters, a blank text the empty word: there is always at least one.
+ * Calls `take` with each normalised word of a text in order until it returns false. A text without words gives its
+ * visible characters, a blank text the empty word: there is always at least one.
  */
 export function eachWord(text: string, take: (word: string) => boolean): void {
   if (eachMatch(text, WORD, take) === 0 && eachMatch(text, VISIBLE, take) === 0) take('');

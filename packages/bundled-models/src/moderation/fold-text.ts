@@ -35,8 +35,8 @@ const SPECIAL = new Map<number, string>([
 ]);
 
 /**
- * Characters that are removed: combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, invisible characters, blanks that
- * look empty, and skin tones.
+ * Characters that are removed: combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, invisible characters,
+ * blanks that look empty, and skin tones.
  */
 const REMOVED =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: combining marks are removed one by one
@@ -63,8 +63,8 @@ function addPairs(table: Map<number, string>, characters: readonly string[]): vo
 const TOO_MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
 
 /**
- * Undoes Unicode obfuscation: decomposes compatibility forms, removes marks and invisible characters, replaces homoglyphs by
- * Latin letters, and lower-cases. ASCII text is only lower-cased.
+ * Undoes Unicode obfuscation: decomposes compatibility forms, removes marks and invisible characters, replaces
+ * homoglyphs by Latin letters, and lower-cases. ASCII text is only lower-cased.
  */
 export function foldText(text: string): string {
   if (/^\p{ASCII}*$/u.test(text)) return text.toLowerCase();

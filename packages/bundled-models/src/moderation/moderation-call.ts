@@ -1,8 +1,8 @@
 import { windowAt } from '../text-windows.ts';
 
 /**
- * Windows of a long text: some milliseconds of work, 0.1 s when every word is unknown. They share more than the 128 words that the model
- * sees together.
+ * Windows of a long text: some milliseconds of work, 0.1 s when every word is unknown. They share more than the 128
+ * words that the model sees together.
  */
 const WINDOW = { characters: 32_768, overlap: 2_048 };
 /** Windows of a portion, so that many short texts do not cost a message each. */

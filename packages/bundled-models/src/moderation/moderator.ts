@@ -21,8 +21,8 @@ export interface ClassifiedText {
 
 /**
  * The bundled moderation model: a convolution over words, max-pooled over windows of two blocks, and one hidden layer.
- * Words are projected onto the filters when they first occur, as integer multiples of `header.step`, so all sums are exact
- * and results do not depend on the order of texts. Not safe to share between threads.
+ * Words are projected onto the filters when they first occur, as integer multiples of `header.step`, so all sums are
+ * exact and results do not depend on the order of texts. Not safe to share between threads.
  */
 export class Moderator {
   readonly header: ModerationHeader;

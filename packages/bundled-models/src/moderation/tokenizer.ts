@@ -57,8 +57,8 @@ export interface ModerationTokens {
 }
 
 /**
- * Splits a text into words and punctuation and undoes obfuscation: joins spaced-out letters, reads leetspeak, splits compounds
- * and corrects misspellings where the vocabulary contains the result.
+ * Splits a text into words and punctuation and undoes obfuscation: joins spaced-out letters, reads leetspeak, splits
+ * compounds and corrects misspellings where the vocabulary contains the result.
  */
 export function tokenizeForModeration(text: string, vocabulary: WordHashes): ModerationTokens {
   return new ModerationTokenizer(foldText(text), vocabulary).tokenize();
@@ -285,8 +285,8 @@ class ModerationTokenizer {
   }
 
   /**
-   * Appends the segmentation of `word` into words of minimal cost: 4 bits per word, plus the bits of its rank. Returns false
-   * when there is none or its words average less than 2.5 letters.
+   * Appends the segmentation of `word` into words of minimal cost: 4 bits per word, plus the bits of its rank. Returns
+   * false when there is none or its words average less than 2.5 letters.
    */
   #appendCompound(word: string): boolean {
     const length = word.length;

@@ -18,7 +18,9 @@ export interface ScoringWeights {
   out: number[];
   outBias: number;
   direct: number[];
-  /** Long queries: share of the network = 1 / (1 + exp((terms - at) / width)); else `scale` * lexical mean - `offset`. */
+  /**
+   * Long queries: share of the network = 1 / (1 + exp((terms - at) / width)); else `scale` * lexical mean - `offset`.
+   */
   gate: { at: number; width: number; scale: number; offset: number };
   /** Platt scaling of the sum. */
   slope: number;

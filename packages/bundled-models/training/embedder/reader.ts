@@ -1,8 +1,8 @@
 /**
  * Reads texts as the service does. TEXTS has a JSON string a line.
  *
- *     reader.ts count TEXTS                  TEXTS.counts: a JSON object of words and the number of texts that contain them
- *     reader.ts encode TEXTS PIECES BUCKETS  TEXTS.rows (i32): rows of the table; TEXTS.ends (i32): where those of each text end
+ *     reader.ts count TEXTS                  TEXTS.counts: JSON, the number of texts by word
+ *     reader.ts encode TEXTS PIECES BUCKETS  TEXTS.rows (i32): rows of the table; TEXTS.ends (i32): their end by text
  *     reader.ts embed TEXTS MODEL            TEXTS.vectors (f32): a vector a text
  *     reader.ts vectors FILE MODEL           replaces rows, token counts and vectors of the test vectors in FILE
  */

@@ -1,6 +1,6 @@
 /**
- * Writes what a reader must answer: `answers.ts MODEL OUT`. For each text the folded text, the ids (`-1 - i` for `unknown[i]`),
- * the unknown words, the logits and the scores.
+ * Writes what a reader must answer: `answers.ts MODEL OUT`. For each text the folded text, the ids (`-1 - i` for
+ * `unknown[i]`), the unknown words, the logits and the scores.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { foldText } from '../../src/moderation/fold-text.ts';

@@ -1,7 +1,7 @@
 /**
- * Turns texts into what training reads: `encode.ts WORDS BUCKETS TEXTS OUT`. WORDS is a JSON array in order of id, TEXTS
- * has a JSON string a line. Writes OUT.ids (i32: ids, unknown words numbered behind the known ones), OUT.ends (i32: where
- * each text's ids end), OUT.buckets (i32) and OUT.spelling (i32: where each word's buckets end).
+ * Turns texts into what training reads: `encode.ts WORDS BUCKETS TEXTS OUT`. WORDS is a JSON array in order of id,
+ * TEXTS has a JSON string a line. Writes OUT.ids (i32: ids, unknown words numbered behind the known ones), OUT.ends
+ * (i32: where each text's ids end), OUT.buckets (i32) and OUT.spelling (i32: where each word's buckets end).
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { spellingBuckets, tokenizeForModeration } from '../../src/moderation/tokenizer.ts';

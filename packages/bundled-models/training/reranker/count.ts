@@ -1,5 +1,6 @@
 /**
- * Counts document frequencies of stems, with the service's tokenizer and stemmer: OUT/texts.jsonl to OUT/frequencies.bin.
+ * Counts document frequencies of stems, with the service's tokenizer and stemmer: OUT/texts.jsonl to
+ * OUT/frequencies.bin.
  *
  *     node training/reranker/count.ts OUT
  */

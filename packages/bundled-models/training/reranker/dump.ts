@@ -1,6 +1,6 @@
 /**
- * Computes features with the service's code: OUT/NAME.jsonl to OUT/NAME.features.bin (float32, one row per document), and
- * the feature names to OUT/features.json.
+ * Computes features with the service's code: OUT/NAME.jsonl to OUT/NAME.features.bin (float32, one row per document),
+ * and the feature names to OUT/features.json.
  *
  *     node training/reranker/dump.ts OUT quire-embed-1.bin NAME
  */

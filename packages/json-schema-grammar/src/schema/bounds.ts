@@ -18,8 +18,8 @@ import { patternLanguage } from './pattern-language.ts';
 /** Largest count that is enforced: hardly any completion is as long. */
 const LARGEST_COUNT = 200_000;
 /**
- * Upper bounds from here on are ignored: with a million tokens of context and 256 characters in each, no completion reaches
- * them. Generated schemas state the largest integer of their language.
+ * Upper bounds from here on are ignored: with a million tokens of context and 256 characters in each, no completion
+ * reaches them. Generated schemas state the largest integer of their language.
  */
 const UNREACHABLE_COUNT = 2 ** 28;
 /** Maximum product of states and length; above it, texts are kept shorter than allowed. */

@@ -83,8 +83,8 @@ function wholeDigits({ minimum, maximum, steps }: NumberLimits): number {
 }
 
 /**
- * Drops bounds that no number of so many digits reaches. Far bounds that are excluded become inclusive bounds of the next
- * double: rounding keeps the order, so that a text within them is read as a number within them.
+ * Drops bounds that no number of so many digits reaches. Far bounds that are excluded become inclusive bounds of the
+ * next double: rounding keeps the order, so that a text within them is read as a number within them.
  */
 function withReadableBounds(limits: NumberLimits, digits: number): NumberLimits {
   let { minimum, maximum, aboveMinimum, belowMaximum } = limits;

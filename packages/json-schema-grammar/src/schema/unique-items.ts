@@ -26,8 +26,8 @@ export interface ItemList extends Counts {
 export type UniqueItems = { leaf: Leaf | null } | { independent: ItemList };
 
 /**
- * Compiles `uniqueItems`. Throws for `path` where a tuple cannot be enforced. A grammar cannot compare items, so they must
- * have enumerated values, or values that exclude each other. Lists of other items are not kept from repeating them
+ * Compiles `uniqueItems`. Throws for `path` where a tuple cannot be enforced. A grammar cannot compare items, so they
+ * must have enumerated values, or values that exclude each other. Lists of other items are not kept from repeating them
  * (docs/develop/decisions/0005-schema-compiler.md).
  */
 export function uniqueItemsRule(emitter: Emitter, list: ItemList, path: string): UniqueItems {

@@ -1,7 +1,8 @@
 /**
- * Scheduling policy of grammar compilations: a multilevel feedback queue with two levels. A compilation cannot yield, so
- * it is preempted by ending its thread, and restarts later. Every compilation first runs for one slice; one that needs more
- * is long. Long compilations never occupy the last thread, so that a new compilation waits for slices, not for them.
+ * Scheduling policy of grammar compilations: a multilevel feedback queue with two levels. A compilation cannot yield,
+ * so it is preempted by ending its thread, and restarts later. Every compilation first runs for one slice; one that
+ * needs more is long. Long compilations never occupy the last thread, so that a new compilation waits for slices, not
+ * for them.
  */
 
 /** Run time after which a compilation is long. Of the schemas of JSONSchemaBench, 99 % take less than half of it. */
@@ -43,8 +44,8 @@ export interface CompilerState {
 export type SchedulerAction = { start: number } | { preempt: number } | { waitMs: number } | null;
 
 /**
- * Decides what to do next. An organization runs at most one new and one long compilation while it has others waiting. The
- * organization whose turn is longest ago comes first. Null: nothing to do until the state changes. Pure.
+ * Decides what to do next. An organization runs at most one new and one long compilation while it has others waiting.
+ * The organization whose turn is longest ago comes first. Null: nothing to do until the state changes. Pure.
  */
 export function nextAction(state: CompilerState): SchedulerAction {
   const { waiting, running } = state;
@@ -89,8 +90,8 @@ function earliest(
 }
 
 /**
- * Index of the long compilation to preempt for a new one of `scope`: the youngest of an organization with two of them, or, of
- * too many, the youngest. Null: none has to give way.
+ * Index of the long compilation to preempt for a new one of `scope`: the youngest of an organization with two of them,
+ * or, of too many, the youngest. Null: none has to give way.
  */
 function excessLong(running: readonly RunningCompilation[], scope: string, isRoom: boolean): number | null {
   const long = running.flatMap((each, index) => (isLong(each) ? [{ ...each, index }] : []));

@@ -85,8 +85,9 @@ export class DecodingConstraint {
   }
 
   /**
-   * Advances the state by a sampled token, before `remainingTokens` others. Throws 400 when the next sampling would exceed the
-   * cost limit. Returns the tokens to end with instead of this one, when the text could not be completed behind it; otherwise null.
+   * Advances the state by a sampled token, before `remainingTokens` others. Throws 400 when the next sampling would
+   * exceed the cost limit. Returns the tokens to end with instead of this one, when the text could not be completed
+   * behind it; otherwise null.
    */
   follow(token: number, remainingTokens: number): number[] | null {
     const before = this.#stacks.position;

@@ -3,8 +3,8 @@ import { invalidValue } from '../../../errors.ts';
 import { type GrammarSource, schemaPath } from './request-grammar.ts';
 
 /**
- * Limits of the schemas of one grammar: characters as JSON, nested schemas, and nodes of their patterns with repetitions
- * expanded. The largest schemas of JSONSchemaBench have 914,761, 5,015 and 4,113.
+ * Limits of the schemas of one grammar: characters as JSON, nested schemas, and nodes of their patterns with
+ * repetitions expanded. The largest schemas of JSONSchemaBench have 914,761, 5,015 and 4,113.
  */
 const MAX_CHARACTERS = 2 * 1024 * 1024;
 const MAX_SCHEMAS = 20_000;

@@ -19,8 +19,8 @@ interface Entry {
 }
 
 /**
- * Compiled grammars and rejected schemas, by source. All organizations share the entries. When the cache is full, the organization
- * with the most bytes loses its least recently used entry, so that none evicts the grammars of others.
+ * Compiled grammars and rejected schemas, by source. All organizations share the entries. When the cache is full, the
+ * organization with the most bytes loses its least recently used entry, so that none evicts the grammars of others.
  */
 export class GrammarCache {
   readonly #maxBytes: number;

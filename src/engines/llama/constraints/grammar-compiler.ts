@@ -77,8 +77,9 @@ export class GrammarCompiler {
   }
 
   /**
-   * Compiles a grammar. Rejects with 400 for what cannot be enforced or takes too long, with 503 when too many compilations of the
-   * organization wait, and with the reason of the signal. A compilation that nobody waits for any more is dropped.
+   * Compiles a grammar. Rejects with 400 for what cannot be enforced or takes too long, with 503 when too many
+   * compilations of the organization wait, and with the reason of the signal. A compilation that nobody waits for any
+   * more is dropped.
    */
   async compile(source: GrammarSource, { scope, signal }: CompilationRequester): Promise<FactoredGrammar> {
     signal.throwIfAborted();

@@ -31,8 +31,8 @@ export interface Window {
 }
 
 /**
- * Schedules windows on contexts. Organizations take turns, and so do the tasks of each, so that a short text waits for one
- * window of each other organization.
+ * Schedules windows on contexts. Organizations take turns, and so do the tasks of each, so that a short text waits for
+ * one window of each other organization.
  * The threads are shared by the windows being computed: a single one gets all of them.
  */
 export class EncodeLoop {

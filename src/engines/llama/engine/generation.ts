@@ -232,8 +232,8 @@ export class ChoiceGeneration implements DecodeJob {
 }
 
 /**
- * Merges the logit biases of the request and of its tool constraint with a ban of control tokens, except those that end the completion or belong to the output
- * syntax.
+ * Merges the logit biases of the request and of its tool constraint with a ban of control tokens, except those that end
+ * the completion or belong to the output syntax.
  */
 function baseBias({ model, request, prepared }: ChoiceGenerationOptions): Map<number, number> {
   const bias = new Map(Object.entries(request.sampling.logitBias).map(([token, by]) => [Number(token), by]));

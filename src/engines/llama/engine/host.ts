@@ -74,8 +74,8 @@ async function load(options: LoadOptions): Promise<Runtime | null> {
 }
 
 /**
- * The KV-cache slots of the model. They are allocated on demand if the model supports it and there is a disk cache, through
- * which slots move. Without one, prompts are cached in memory only.
+ * The KV-cache slots of the model. They are allocated on demand if the model supports it and there is a disk cache,
+ * through which slots move. Without one, prompts are cached in memory only.
  */
 async function openSlotPool(model: LocalModel, { file, diskCache }: LoadOptions): Promise<SlotPool<DecodeJob>> {
   const warn = (what: string, error: unknown): void => send({ type: 'warning', what, error: describeError(error) });

@@ -5,13 +5,15 @@ export interface ToolConstraint {
   /** Indices of the tools that the model sees and may call. Error paths count in the whole list. */
   tools: readonly number[];
   /**
-   * By index of a tool: a narrower schema for its arguments. The model sees the tool's own, which applies where the narrower one
-   * accepts nothing.
+   * By index of a tool: a narrower schema for its arguments. The model sees the tool's own, which applies where the
+   * narrower one accepts nothing.
    */
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
   /** Added to the logit of the token that starts a call, where the model chooses between a call and text. Default 0. */
   callBias?: number;
-  /** Argument schemas of several calls of the first of `tools`: these calls in order, or none. Only with `parameters`. */
+  /**
+   * Argument schemas of several calls of the first of `tools`: these calls in order, or none. Only with `parameters`.
+   */
   sequence?: readonly Record<string, unknown>[];
 }
 

@@ -76,8 +76,8 @@ export class KvContext {
 
   /**
    * Replaces the context by one with `slots` slots and moves what slots hold, which `supportsResize` must allow. Throws
-   * when there is not enough memory for a context or a slot cannot be moved: then nothing has changed. Only between two calls of
-   * `decode`.
+   * when there is not enough memory for a context or a slot cannot be moved: then nothing has changed. Only between two
+   * calls of `decode`.
    */
   async resize(slots: number, moves: readonly SlotMove[] = [], scratchPath = noScratchPath): Promise<void> {
     if (slots > this.slots && !(await this.#options.fits(slots))) throw new Error('not enough free memory');

@@ -29,8 +29,8 @@ export function scopeKey(scope: string): string {
 }
 
 /**
- * The folder with the KV snapshots of one model. There is no index: the tokens are read from the start of each file, and
- * the modification time is the time of the last use.
+ * The folder with the KV snapshots of one model. There is no index: the tokens are read from the start of each file,
+ * and the modification time is the time of the last use.
  */
 export class KvDiskCache {
   readonly #folder: string;
@@ -71,8 +71,8 @@ export class KvDiskCache {
   }
 
   /**
-   * Creates a snapshot for a `scopeKey`; `write` fills the file and resolves with its bytes. Deletes the file and rethrows
-   * when `write` fails. The snapshot survives a restart only after `commit`.
+   * Creates a snapshot for a `scopeKey`; `write` fills the file and resolves with its bytes. Deletes the file and
+   * rethrows when `write` fails. The snapshot survives a restart only after `commit`.
    */
   async write(scope: string, write: (path: string) => Promise<number>): Promise<{ id: string; bytes: number }> {
     const id = `${scope}-${randomUUID()}.state`;

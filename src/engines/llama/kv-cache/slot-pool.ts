@@ -162,8 +162,8 @@ export class SlotPool<J extends SlotJob> {
   }
 
   /**
-   * Gives a job the slot that suits it best, with as much of its prompt as is cached. Needs a free slot. When it throws,
-   * the slot belongs to the job and is empty. `what`: the prompt, where it is not that of the job.
+   * Gives a job the slot that suits it best, with as much of its prompt as is cached. Needs a free slot. When it
+   * throws, the slot belongs to the job and is empty. `what`: the prompt, where it is not that of the job.
    */
   async acquire(job: J, lookup: PrefixLookup, what: SlotJob = job): Promise<Slot<J>> {
     const running = this.all.flatMap(({ index, job: other }) => (other === null ? [] : [index]));

@@ -139,8 +139,8 @@ const INITIAL_BUDGET_MS = 50;
 const MAX_BUDGET_MS = 5_000;
 
 /**
- * Time budget for writing snapshots while requests are served. Time that snapshots save is credited, so that writing goes
- * on where prefixes are reused and costs next to nothing where they are not.
+ * Time budget for writing snapshots while requests are served. Time that snapshots save is credited, so that writing
+ * goes on where prefixes are reused and costs next to nothing where they are not.
  */
 export class SnapshotBudget {
   #milliseconds = INITIAL_BUDGET_MS;

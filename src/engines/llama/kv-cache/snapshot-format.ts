@@ -4,9 +4,9 @@ import { type FileHandle, open } from 'node:fs/promises';
  * The state of one sequence as `llama_state_seq_save_file` writes it: magic, version, number of tokens (u32 each), the
  * tokens, then the memory of the model. Source: `llama_context::state_seq_save_file` and `llama_kv_cache::state_write`.
  *
- * A KV cache is written as the number of its streams (one for each slot of the context), then for each stream a count of
- * cells and, unless it is 0, the cells. llama.cpp reads a state only into a context with as many slots. The cells do not
- * depend on that number, so `convertSnapshot` writes them for another one.
+ * A KV cache is written as the number of its streams (one for each slot of the context), then for each stream a count
+ * of cells and, unless it is 0, the cells. llama.cpp reads a state only into a context with as many slots. The cells do
+ * not depend on that number, so `convertSnapshot` writes them for another one.
  */
 const STATE_MAGIC = 0x67677371;
 /** Bytes before the tokens. */

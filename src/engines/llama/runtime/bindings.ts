@@ -34,8 +34,8 @@ export interface SamplerConfig {
 }
 
 /**
- * A token with its natural-log probability. Of a sampled token: after bias and grammar, before temperature and top-p, so
- * that a greedy choice is the likeliest token. Of a token that is only scored: under the model's own distribution.
+ * A token with its natural-log probability. Of a sampled token: after bias and grammar, before temperature and top-p,
+ * so that a greedy choice is the likeliest token. Of a token that is only scored: under the model's own distribution.
  */
 export interface Likelihood {
   token: number;

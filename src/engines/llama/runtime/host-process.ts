@@ -108,8 +108,8 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   }
 
   /**
-   * Sends a message. Starts a host when there is none because it was unloaded. `scope`: the organization, whose messages arrive in order;
-   * organizations take turns.
+   * Sends a message. Starts a host when there is none because it was unloaded. `scope`: the organization, whose
+   * messages arrive in order; organizations take turns.
    */
   send(message: Incoming, scope: string): void {
     if (this.state.kind === 'unloaded') {

@@ -118,8 +118,8 @@ export class DecodeLoop {
   }
 
   /**
-   * Delivers the results of a step while the next one is computed on another thread. A completion that turns out to have
-   * ended then had one token computed in vain, and no other job lost time.
+   * Delivers the results of a step while the next one is computed on another thread. A completion that turns out to
+   * have ended then had one token computed in vain, and no other job lost time.
    */
   async #run(): Promise<void> {
     let results: StepResult[] = [];

@@ -103,16 +103,17 @@ export interface RunningJob {
 }
 
 /**
- * Milliseconds that the only job of a scope runs before another scope takes its slot; at least so many times as long as resuming it
- * takes, which counts as running.
+ * Milliseconds that the only job of a scope runs before another scope takes its slot; at least so many times as long as
+ * resuming it takes, which counts as running.
  */
 const MIN_RUN_MS = 1_000;
 const MIN_RUN_SHARE = 2;
 
 /**
- * Selects the running job that gives its slot to a waiting one when no slot is free; null for none. A scope gives way to one that has two
- * jobs less, so that a single request never waits for the completions of a flood, and no two scopes take slots from each other in turn.
- * Where each scope has one job, those without any get a slot after `MIN_RUN_MS` (time slicing).
+ * Selects the running job that gives its slot to a waiting one when no slot is free; null for none. A scope gives way
+ * to one that has two jobs less, so that a single request never waits for the completions of a flood, and no two scopes
+ * take slots from each other in turn. Where each scope has one job, those without any get a slot after `MIN_RUN_MS`
+ * (time slicing).
  */
 export function selectPreempted(waiting: readonly WaitingJob[], running: readonly RunningJob[]): number | null {
   const runs = countByScope(running);
@@ -163,8 +164,8 @@ export interface AdmissionState {
 
 /**
  * Returns the order of admission as indices of `waiting`, which is in order of arrival: interactive before batch, then
- * the scope with the fewest running jobs, then the one whose last admission is longest ago (fairness among organizations).
- * Batch jobs leave one slot free, so that an interactive request never waits for a batch completion.
+ * the scope with the fewest running jobs, then the one whose last admission is longest ago (fairness among
+ * organizations). Batch jobs leave one slot free, so that an interactive request never waits for a batch completion.
  */
 export function admissionOrder(
   waiting: readonly WaitingJob[],

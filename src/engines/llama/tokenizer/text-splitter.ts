@@ -4,8 +4,8 @@ import { decodeByteSymbols } from './byte-symbols.ts';
 /** Minimum characters of a segment: some ten milliseconds of tokenization. */
 const MIN_SEGMENT_CHARACTERS = 4_096;
 /**
- * Maximum characters of a segment. A longer text without a boundary is cut, which may change the tokens at the cut: the time of some
- * tokenizers is quadratic, 25 s for 400,000 Chinese characters.
+ * Maximum characters of a segment. A longer text without a boundary is cut, which may change the tokens at the cut: the
+ * time of some tokenizers is quadratic, 25 s for 400,000 Chinese characters.
  */
 const MAX_SEGMENT_CHARACTERS = 8_192;
 /** Between two words, before the space that every tokenizer keeps with the second one. */

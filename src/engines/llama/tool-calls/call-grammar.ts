@@ -18,7 +18,8 @@ const ID_CHARACTERS = 9;
 
 /**
  * Adds rules for the text behind a format's `begin`: one call, or several if `parallel`, each with arguments that match
- * the schema of its function; or those of `sequence`. Returns the name of the rule. Throws 400 for a schema that cannot be enforced.
+ * the schema of its function; or those of `sequence`. Returns the name of the rule. Throws 400 for a schema that cannot
+ * be enforced.
  */
 export function defineCalls(builder: GrammarBuilder, rules: ToolCallRules): string {
   const { format, callable, parallel, offered, sequence } = rules;
