@@ -6,7 +6,7 @@ import { askText, CAT, CAT_COMPLETION, tinyModel } from './fixtures/cat-model.ts
 import { createSharedStores, type SharedStores } from './shared-stores.ts';
 import { newDataDir, type Service, startService, until } from './spawned-service.ts';
 
-/** Another model, which may lie under the name of the first. */
+/** A second model, stored under the name of the first in some tests. */
 const OTHER = tinyModel({ '<|assistant|>': '▁cat', '▁cat': '<|end|>' });
 const OTHER_COMPLETION = 'cat';
 

@@ -79,7 +79,7 @@ function uploadRoute(app: App, deps: FileDeps): void {
       return respondOnce(deps, request, reply, {
         perform: async () => {
           const row = await receiveUpload(deps, organizationId, request.raw, signal);
-          // Whatever a check finds comes later.
+          // The content is checked after the response.
           return { response: { ...viewFile(row), status: 'uploaded' }, identity: uploadIdentity(row) };
         },
         identify: () => identifyUpload(request.raw, signal),

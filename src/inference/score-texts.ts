@@ -8,8 +8,9 @@ import { ScoreCache } from './score-cache.ts';
 /** A policy waits this long for the moderation model. */
 const TIMEOUT_MS = 30_000;
 const RETRY_SECONDS = 5;
-/** Characters of a call that may share a request to the engine, and of such a request: a few milliseconds of work. */
+/** Maximum characters of a call that shares a request to the engine with others. */
 const MAX_SHARED_CHARACTERS = 4_096;
+/** Maximum characters of a shared request: a few milliseconds of work. */
 const MAX_REQUEST_CHARACTERS = 32_768;
 
 /** A call that waits for the next request to the engine. */

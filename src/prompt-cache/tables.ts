@@ -9,7 +9,7 @@ const count = (name: string) => bigint(name, { mode: 'number' });
 export const promptCacheUsage = pgTable(
   'prompt_cache_usage',
   {
-    /** Empty: all processes that have ended. */
+    /** Empty in the row that sums up all ended processes. */
     processId: text('process_id').notNull(),
     model: text().notNull(),
     /** Null: no engine reports it. */

@@ -14,7 +14,7 @@ const CHECK_MS = 2_000;
 /** A part of a write; an empty one only checks that the response is still running. */
 interface Entry {
   event?: ResponseEvent;
-  /** The response with its end. */
+  /** The ended response; absent while it runs. */
   ended?: ResponseResource;
 }
 

@@ -95,7 +95,7 @@ describe('the last owner of an organization', () => {
     let secondLeft: Promise<boolean> = Promise.resolve(true);
     const firstLeft = await test.api.db.sql.transaction(async (sql) => {
       const isLeaving = await changeMembership(sql, leave(first.id), actor);
-      // Another connection, as of another process.
+      // On another connection, as in another process.
       secondLeft = test.api.db.sql.transaction((other) => changeMembership(other, leave(second.id), actor));
       await untilBlocked(test.api.db, secondLeft);
       return isLeaving;

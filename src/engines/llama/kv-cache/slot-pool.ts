@@ -363,7 +363,7 @@ export class SlotPool<J extends SlotJob> {
     }
   }
 
-  /** What the cache holds. `bytes` are those of memory, not of files. */
+  /** Contents of the cache. `bytes`: in memory, without files. */
   usage(): PrefixCacheUsage {
     const tokens = this.all.reduce((sum, slot) => sum + slot.tokens.length, 0);
     return { ...this.#cache.usage(), bytes: tokens * this.#options.bytesPerToken };
