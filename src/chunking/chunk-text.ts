@@ -1,4 +1,5 @@
 import type { ExtractedText } from '../extraction/extracted-document.ts';
+import { formatCellRange } from '../lib/cell-range.ts';
 import { truncateGraphemes } from '../lib/truncate.ts';
 import { type Atoms, splitAtoms } from './atoms.ts';
 import { findBoundaries } from './boundaries.ts';
@@ -32,7 +33,7 @@ export async function chunkText(
       sizeTokens: strategy.chunkSizeTokens,
       count: (texts) => model.countTokens(texts, signal),
     })) {
-      chunks.push({ startIndex: start, endIndex: end, tokens, ...locate(fresh) });
+      chunks.push({ startIndex: start, endIndex: end, tokens, ...locate(fresh, end) });
     }
   }
   return chunks;
@@ -86,13 +87,16 @@ function halve({ from, fresh, to }: AtomRange): AtomRange[] {
   ];
 }
 
-/** Returns a function that gives the heading path and page of an offset. Call it with ascending offsets. */
-function createLocator({ text, blocks }: ExtractedText): (start: number) => Pick<TextChunk, 'headingPath' | 'page'> {
+/** Returns a function that gives heading path, page and cells of a range. Call it with ascending offsets. */
+function createLocator({
+  text,
+  blocks,
+}: ExtractedText): (start: number, end: number) => Pick<TextChunk, 'headingPath' | 'page' | 'cells'> {
   const path: { level: number; title: string }[] = [];
   let runIn: { title: string; paragraph: number } | null = null;
   let page: number | null = null;
   let next = 0;
-  return (start) => {
+  return (start, end) => {
     for (; next < blocks.length; next++) {
       const block = blocks[next];
       if (block === undefined || block.start > start) break;
@@ -107,8 +111,31 @@ function createLocator({ text, blocks }: ExtractedText): (start: number) => Pick
       while ((path.at(-1)?.level ?? 0) >= level) path.pop();
       path.push({ level, title: headingTitle(text.slice(block.start, block.end)) });
     }
-    return { headingPath: [...path, ...(runIn === null ? [] : [runIn])].map(({ title }) => title), page };
+    const headingPath = [...path, ...(runIn === null ? [] : [runIn])].map(({ title }) => title);
+    return { headingPath, page, cells: locateCells({ text, blocks }, next - 1, start, end) };
   };
+}
+
+/** Returns the cells of a range of the text that begins in the block `at`; null without any. */
+function locateCells({ text, blocks }: ExtractedText, at: number, start: number, end: number): string | null {
+  const sheet = blocks[at]?.cells?.sheet;
+  const lines: number[] = [];
+  const columns: number[] = [];
+  for (let i = Math.max(0, at); i < blocks.length; i++) {
+    const block = blocks[i];
+    if (block?.cells === undefined || block.start >= end || block.cells.sheet !== sheet) break;
+    columns.push(block.cells.column, block.cells.lastColumn);
+    let lineEnd = block.start - 1;
+    for (const row of block.cells.rows) {
+      const lineStart = lineEnd + 1;
+      const newline = text.indexOf('\n', lineStart);
+      lineEnd = newline === -1 ? text.length : newline;
+      if (row !== null && lineEnd > start && lineStart < end) lines.push(row);
+    }
+  }
+  if (sheet === undefined || lines.length === 0) return null;
+  const [column, lastColumn] = [Math.min(...columns), Math.max(...columns)];
+  return formatCellRange(sheet, { column, lastColumn, row: Math.min(...lines), lastRow: Math.max(...lines) });
 }
 
 /** A heading in one line without Markdown markers, truncated. */

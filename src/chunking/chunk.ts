@@ -21,6 +21,8 @@ export interface TextChunk {
   headingPath: string[];
   /** Page of that character, from 1; null for formats without pages. */
   page: number | null;
+  /** Cells of a sheet that the chunk contains, such as `Costs!A2:C9`; null for formats without cells. */
+  cells: string | null;
 }
 
 /** The embedding model as chunking uses it. */

@@ -5,8 +5,27 @@ import type { IngestionError } from './ingestion-error.ts';
 /** Kinds of blocks. Chunks are preferably cut between blocks. */
 export type BlockKind = 'heading' | 'paragraph' | 'list-item' | 'code' | 'table' | 'other';
 
+/** Cells of a sheet that a block contains. */
+export interface BlockCells {
+  /** Null for files without sheets, such as CSV. */
+  sheet: string | null;
+  /** First and last column, from 0. */
+  column: number;
+  lastColumn: number;
+  /** Row number of each line of the block, from 1; null for a header that is repeated from an earlier block. */
+  rows: readonly (number | null)[];
+}
+
+/** Where a block stands in the file. */
+export interface BlockPlace {
+  /** Page or slide on which the block begins, from 1; absent for formats without pages. */
+  page?: number;
+  /** Absent for formats without cells. */
+  cells?: BlockCells;
+}
+
 /** A structural block of a document: the characters `start` (inclusive) to `end` (exclusive) of its text. */
-export interface Block {
+export interface Block extends BlockPlace {
   kind: BlockKind;
   start: number;
   end: number;
@@ -14,8 +33,6 @@ export interface Block {
   level?: number;
   /** On a heading within a paragraph (`**Upgrade.** Stop the service.`): it heads only the next block. */
   isRunIn?: true;
-  /** Page on which the block begins, from 1; absent for formats without pages. */
-  page?: number;
 }
 
 /** Text with its structure: the common result of all formats, and the input of chunking. */

@@ -1,9 +1,10 @@
 /** Formats that documents can be read from. */
-export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'ods' | 'text' | 'jsonl';
+export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'xlsx' | 'ods' | 'text' | 'jsonl';
 
 const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/pdf': 'pdf',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
   'text/html': 'html',
   'application/xhtml+xml': 'html',
   'text/markdown': 'markdown',
@@ -27,6 +28,7 @@ const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
   markdown: 'markdown',
   csv: 'csv',
   tsv: 'csv',
+  xlsx: 'xlsx',
   ods: 'ods',
   jsonl: 'jsonl',
   ndjson: 'jsonl',

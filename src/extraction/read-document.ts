@@ -22,8 +22,9 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   docx: async () => (await import('./docx/read-docx.ts')).readDocx,
   html: async () => (await import('./html/read-html.ts')).readHtml,
   markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
-  csv: async () => (await import('./read-csv.ts')).readCsv,
-  ods: async () => (await import('./read-ods.ts')).readOds,
+  csv: async () => (await import('./sheets/read-csv.ts')).readCsv,
+  xlsx: async () => (await import('./sheets/read-xlsx.ts')).readXlsx,
+  ods: async () => (await import('./sheets/read-ods.ts')).readOds,
   text: async () => (await import('./read-text.ts')).readPlainText,
   jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
 };
@@ -32,6 +33,8 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
 const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) => Promise<void>>>> = {
   pdf: async () => (await import('./pdf/read-pdf.ts')).checkPdf,
   docx: async () => (await import('./docx/read-docx.ts')).checkDocx,
+  xlsx: async () => (await import('./sheets/read-xlsx.ts')).checkXlsx,
+  ods: async () => (await import('./sheets/read-ods.ts')).checkOds,
 };
 
 /**

@@ -7,12 +7,14 @@ export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
 /** Kind of content, which selects the inspection. */
-export type FormatKind = 'json-lines' | 'pdf' | 'docx' | 'text';
+export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'text';
 
 /** A supported file format. */
 export interface FileFormat {
   kind: FormatKind;
   mediaType: string;
+  /** How archives of the format are recognized: a part, or the folder of one, and the name for errors. */
+  archive?: { part: string; name: string };
 }
 
 /** Formats by lower-case file extension. */
@@ -23,8 +25,22 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   '.txt': { kind: 'text', mediaType: 'text/plain' },
   '.md': { kind: 'text', mediaType: 'text/markdown' },
   '.csv': { kind: 'text', mediaType: 'text/csv' },
-  '.docx': { kind: 'docx', mediaType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document' },
+  '.docx': {
+    kind: 'archive',
+    mediaType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    archive: { part: 'word/', name: '.docx' },
+  },
   '.html': { kind: 'text', mediaType: 'text/html' },
+  '.xlsx': {
+    kind: 'archive',
+    mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    archive: { part: 'xl/', name: '.xlsx' },
+  },
+  '.ods': {
+    kind: 'archive',
+    mediaType: 'application/vnd.oasis.opendocument.spreadsheet',
+    archive: { part: 'content.xml', name: '.ods' },
+  },
 };
 
 /** Purposes that require JSON Lines. */
@@ -39,7 +55,7 @@ export const UPLOAD_EXTENSIONS: Readonly<Record<FilePurpose, readonly string[]>>
 
 /** Whether content of the format is valid only as a whole: `inspectContent` sees no more than its beginning. */
 export function needsCheck({ kind }: FileFormat): boolean {
-  return kind === 'pdf' || kind === 'docx';
+  return kind === 'pdf' || kind === 'archive';
 }
 
 /** Limit of one path segment, as in common file systems. */

@@ -23,8 +23,7 @@ const PDF_MARK_BYTES = 1024;
 const PDF_MARK = Buffer.from('%PDF-');
 /** Signature of ZIP archives. Entry names are not compressed. */
 const ARCHIVE_MARK = Buffer.from('PK\x03\x04');
-const WORD_FOLDER = Buffer.from('word/');
-/** Signature of OLE compound files, the container of password-protected Word documents. */
+/** Signature of OLE compound files, the container of password-protected Office documents. */
 const COMPOUND_MARK = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 /** Stream name of the encrypted document in a compound file. */
 const ENCRYPTED_PART = Buffer.from('EncryptedPackage', 'utf16le');
@@ -44,7 +43,7 @@ export async function* inspectContent(
   format: FileFormat,
   needsObjects: () => boolean,
 ): AsyncGenerator<Uint8Array> {
-  const inspection = INSPECTIONS[format.kind]();
+  const inspection = INSPECTIONS[format.kind](format);
   const lines = format.kind === 'json-lines' ? new JsonLines(MAX_LINE_BYTES) : null;
   let isEmpty = true;
   const rejectContent = (defect: string | null) => {
@@ -65,11 +64,11 @@ export async function* inspectContent(
   if (lines !== null) rejectLine(lines.end());
 }
 
-const INSPECTIONS: Readonly<Record<FormatKind, () => Inspection>> = {
+const INSPECTIONS: Readonly<Record<FormatKind, (format: FileFormat) => Inspection>> = {
   'json-lines': utf8,
   text,
   pdf,
-  docx,
+  archive,
 };
 
 /** Calls `inspect` once, with the first `limit` bytes or all bytes of shorter content. */
@@ -95,12 +94,12 @@ function pdf(): Inspection {
 }
 
 /**
- * Accepts ZIP archives with a `word/` folder, and encrypted Word documents (compound files). Extraction reports other
- * defects and missing passwords.
+ * Accepts ZIP archives with the part of the format, and encrypted Office documents (compound files). Extraction reports
+ * other defects and missing passwords.
  */
-function docx(): Inspection {
-  const defect = 'is not a .docx: it is no archive with a Word document in it';
-  const parts = { archive: byteSearcher(WORD_FOLDER), compound: byteSearcher(ENCRYPTED_PART) };
+function archive({ archive: { part, name } = { part: '', name: 'archive' } }: FileFormat): Inspection {
+  const defect = `is not a ${name}: it is no archive with '${part}' in it`;
+  const parts = { archive: byteSearcher(Buffer.from(part)), compound: byteSearcher(ENCRYPTED_PART) };
   let kind: keyof typeof parts | null = null;
   const start = inspectHead(COMPOUND_MARK.length, (head) => {
     kind = isZip(head) ? 'archive' : head.equals(COMPOUND_MARK) ? 'compound' : null;

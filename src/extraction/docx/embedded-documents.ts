@@ -2,9 +2,9 @@ import { posix } from 'node:path';
 import { decodeText } from '../decode.ts';
 import type { ExtractedText } from '../extracted-document.ts';
 import { MAX_WHOLE_TEXT_BYTES, tooLarge } from '../limits.ts';
+import type { Archive } from '../office/archive.ts';
+import { readRelationships } from '../office/office-package.ts';
 import { parseText } from '../read-text.ts';
-import type { Archive } from './archive.ts';
-import { readXml } from './xml.ts';
 
 /** Maximum embedded documents of one Word document. */
 const MAX_EMBEDDED = 1_000;
@@ -38,17 +38,8 @@ export async function readEmbeddedDocuments(
 
 /** Part names by relationship id. */
 async function findEmbeddedParts(archive: Archive, main: string): Promise<Map<string, string>> {
-  const folder = posix.dirname(main);
-  const parts = new Map<string, string>();
-  await readXml(archive.read(`${folder}/_rels/${posix.basename(main)}.rels`), {
-    open: (name, { Id = '', Type = '', Target = '', TargetMode }) => {
-      if (name !== 'Relationship' || !Type.endsWith('/aFChunk') || TargetMode === 'External') return;
-      if (parts.size < MAX_EMBEDDED) {
-        parts.set(Id, Target.startsWith('/') ? Target.slice(1) : posix.join(folder, Target));
-      }
-    },
-  });
-  return parts;
+  const relationships = [...(await readRelationships(archive, main))].filter(([, { type }]) => type === 'aFChunk');
+  return new Map(relationships.slice(0, MAX_EMBEDDED).map(([id, { target }]) => [id, target]));
 }
 
 async function parseEmbedded(extension: string, bytes: Buffer): Promise<ExtractedText | null> {

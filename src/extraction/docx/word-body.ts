@@ -3,7 +3,7 @@ import type { ExtractedText } from '../extracted-document.ts';
 import { formatTableRow, type TextWriter } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
 import { outlineToHeading, type WordStyles } from './word-styles.ts';
-import type { XmlHandlers } from './xml.ts';
+import type { XmlHandlers } from '../office/xml.ts';
 
 /** Deepest list level of Word. */
 const MAX_LIST_LEVEL = 8;
@@ -66,7 +66,7 @@ export class WordBody implements XmlHandlers {
     else if (name === 'pPr') this.#isProperties = true;
     else if (name === 'tbl') this.#tables.push({ rows: [], cell: [] });
     else if (name === 'tr') this.#tables.at(-1)?.rows.push([]);
-    else if (name === 'altChunk') this.#insertEmbedded(attributes['id'] ?? '');
+    else if (name === 'altChunk') this.#insertEmbedded(attributes['r:id'] ?? attributes['id'] ?? '');
     else if (name === 'footnoteReference') this.#referNote(`footnote ${attributes['id']}`);
     else if (name === 'endnoteReference') this.#referNote(`endnote ${attributes['id']}`);
     else if (this.#isProperties) this.#setProperty(name, attributes['val'] ?? '');

@@ -1,5 +1,5 @@
-import type { Archive } from './archive.ts';
-import { readXml } from './xml.ts';
+import type { Archive } from '../office/archive.ts';
+import { readXml } from '../office/xml.ts';
 
 /** Numbers list items. Stateful: call it in document order. */
 export interface WordLists {

@@ -1,5 +1,5 @@
-import type { Archive } from './archive.ts';
-import { readXml } from './xml.ts';
+import type { Archive } from '../office/archive.ts';
+import { readXml } from '../office/xml.ts';
 
 /** Maximum length of a chain of `basedOn` styles. */
 const MAX_BASES = 20;

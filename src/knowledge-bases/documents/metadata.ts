@@ -10,15 +10,17 @@ export interface StoredMetadata {
 /** Position of a chunk in its document. */
 export interface ChunkPosition {
   page: number | null;
+  cells: string | null;
   headingPath: readonly string[];
   startIndex: number;
   endIndex: number;
 }
 
 /** Metadata fields of a chunk, as retrieval returns and filters them. */
-export function chunkFields({ page, headingPath, startIndex, endIndex }: ChunkPosition): Record<string, unknown> {
+export function chunkFields({ page, cells, headingPath, startIndex, endIndex }: ChunkPosition): Record<string, unknown> {
   return {
     ...(page !== null && { page }),
+    ...(cells !== null && { cells }),
     heading_path: headingPath,
     start_index: startIndex,
     end_index: endIndex,

@@ -76,7 +76,10 @@ export const Chunk = Type.Object(
     tokens: Type.Integer({ description: 'Counted with the tokenizer of the embedding model.' }),
     start_index: Type.Integer({ description: "Offset of the chunk in the document's text." }),
     end_index: Type.Integer({ description: 'Offset after its last character.' }),
-    page: Type.Union([Type.Integer(), Type.Null()], { description: 'Page, from 1; null for formats without pages.' }),
+    page: Type.Union([Type.Integer(), Type.Null()], { description: 'Page or slide, from 1; null for formats without pages.' }),
+    cells: Type.Union([Type.String(), Type.Null()], {
+      description: 'Cells of a sheet, such as `Costs!A2:C9`; null for formats without cells.',
+    }),
     heading_path: Type.Array(Type.String(), { description: 'Headings above the chunk, the highest level first.' }),
   },
   {
@@ -90,6 +93,7 @@ export const Chunk = Type.Object(
         start_index: 0,
         end_index: 32,
         page: 1,
+        cells: null,
         heading_path: ['Refunds'],
       },
     ],

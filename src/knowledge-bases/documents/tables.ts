@@ -75,6 +75,7 @@ export const chunks = pgTable(
     startIndex: integer('start_index').notNull(),
     endIndex: integer('end_index').notNull(),
     page: integer(),
+    cells: text(),
     headingPath: jsonb('heading_path').$type<string[]>().notNull(),
   },
   (table) => [

@@ -38,6 +38,7 @@ export function viewDocumentChunk(row: ChunkRow): Chunk {
     start_index: row.startIndex,
     end_index: row.endIndex,
     page: row.page,
+    cells: row.cells,
     heading_path: row.headingPath,
   };
 }

@@ -9,6 +9,7 @@ export interface RetrievedChunkRow {
   text: string;
   tokens: number;
   page: number | null;
+  cells: string | null;
   headingPath: string[];
   startIndex: number;
   endIndex: number;
@@ -32,7 +33,7 @@ const selectChunksJson = prepared(
   'select_chunks',
   `select coalesce(json_agg(chunk), '[]') as chunks
   from json_array_elements_text($1::json->'ids') as requested(id), lateral (
-    select c.id, c.text, c.tokens, c.page, c.heading_path as "headingPath", c.start_index as "startIndex", c.end_index as "endIndex",
+    select c.id, c.text, c.tokens, c.page, c.cells, c.heading_path as "headingPath", c.start_index as "startIndex", c.end_index as "endIndex",
       c.document_id as "documentId", d.name as "documentName", d.source_uri as "sourceUri", d.source_type as "sourceType", d.metadata,
       floor(extract(epoch from d.updated_at)) as "updatedAt",
       b.embedding_fingerprint as "baseFingerprint"

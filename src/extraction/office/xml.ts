@@ -23,7 +23,7 @@ export async function readXml(stream: AsyncIterable<Uint8Array>, handlers: XmlHa
       onopentag: (name, attributes) => {
         depth += 1;
         if (depth > MAX_DEPTH) throw tooLarge(`its elements are nested more than ${MAX_DEPTH} levels deep`);
-        const entries = Object.entries(attributes).map(([key, value]) => [localName(key), value]);
+        const entries = Object.entries(attributes).map(([key, value]) => [attributeName(key), value]);
         handlers.open(elementName(name), Object.fromEntries(entries));
       },
       onclosetag: (name, isImplied) => {
@@ -46,6 +46,11 @@ export async function readXml(stream: AsyncIterable<Uint8Array>, handlers: XmlHa
 
 function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
+}
+
+/** Local name of an attribute. Relationship ids keep their prefix: presentations have a second attribute `id` beside them. */
+function attributeName(name: string): string {
+  return name.startsWith('r:') ? name : localName(name);
 }
 
 /** Local name of an element. Elements of drawings and formulas keep their prefix: Word uses their names too. */
