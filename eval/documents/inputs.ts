@@ -7,7 +7,19 @@ export const ARCHIVES = ['readability', 'terrier_mini', 'tika', 'unstructured'].
   (name) => `documents/${name}.tar.gz`,
 );
 /** Accepted file extensions. */
-const TAKEN: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html', '.xlsx', '.ods']);
+const TAKEN: ReadonlySet<string> = new Set([
+  '.jsonl',
+  '.pdf',
+  '.txt',
+  '.md',
+  '.csv',
+  '.docx',
+  '.html',
+  '.xlsx',
+  '.pptx',
+  '.ods',
+  '.odp',
+]);
 
 /** A file to upload. */
 export interface InputFile extends TarFile {

@@ -236,6 +236,39 @@ describe('recursive', () => {
       ],
     );
   });
+
+  it('locates the cells of the lines that a chunk contains, without repeated headers', async () => {
+    const lines = ['name | note', ...Array.from({ length: 6 }, (_, i) => `${i} | ${sentence('Cell', 9)}`)];
+    const later = ['name | note', 'last | row'];
+    const text = `Title\n\n${lines.join('\n')}\n\n${later.join('\n')}`;
+    const place = { sheet: "Ann's plan", column: 1, lastColumn: 27 };
+    const table = { kind: 'table' as const, start: 7, end: text.length - later.join('\n').length - 2 };
+    const blocks: Block[] = [
+      { kind: 'heading', start: 0, end: 5, level: 1, cells: { ...place, lastColumn: 1, rows: [1] } },
+      { ...table, cells: { ...place, rows: [3, 4, 5, 6, 8, 9, 10] } },
+      { kind: 'table', start: table.end + 2, end: text.length, cells: { ...place, rows: [null, 11] } },
+    ];
+    const chunks = await chunksOf({ text, blocks }, {});
+    const whole = chunks.map(({ startIndex, endIndex, cells }) => [text.slice(startIndex, endIndex), cells]);
+    for (const [part = '', cells] of whole as [string, string | null][]) {
+      const rows = [...part.matchAll(/^(\d) \|/gm)].map(([, i]) => [4, 5, 6, 8, 9, 10][Number(i)] ?? 0);
+      const first = part.startsWith('Title') ? 1 : part.startsWith('name') ? Math.min(3, ...rows) : undefined;
+      const last = part.includes('last | row') ? 11 : undefined;
+      const all = [...(first === undefined ? [] : [first]), ...rows, ...(last === undefined ? [] : [last])];
+      assert.equal(cells, `'Ann''s plan'!B${Math.min(...all)}:AB${Math.max(...all)}`, part);
+    }
+    assert.ok(whole.length > 1);
+    const plain = {
+      text: 'a | b',
+      blocks: [
+        { kind: 'table' as const, start: 0, end: 5, cells: { sheet: null, column: 0, lastColumn: 0, rows: [7] } },
+      ],
+    };
+    assert.deepEqual(
+      (await chunksOf(plain, {})).map(({ cells }) => cells),
+      ['A7'],
+    );
+  });
 });
 
 describe('semantic', () => {

@@ -1,6 +1,24 @@
 /** Extensions of the formats that can be extracted. Other objects of a bucket or a drive are not listed. */
 const EXTENSIONS: ReadonlySet<string> = new Set([
-  ...['csv', 'docx', 'htm', 'html', 'jsonl', 'markdown', 'md', 'ndjson', 'ods', 'pdf', 'text', 'tsv', 'txt', 'xhtml', 'xlsx'],
+  ...[
+    'csv',
+    'docx',
+    'htm',
+    'html',
+    'jsonl',
+    'markdown',
+    'md',
+    'ndjson',
+    'odp',
+    'ods',
+    'pdf',
+    'pptx',
+    'text',
+    'tsv',
+    'txt',
+    'xhtml',
+    'xlsx',
+  ],
 ]);
 
 /** Whether the file name has an extension of a supported format. */

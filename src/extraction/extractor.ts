@@ -72,7 +72,8 @@ export class Extractor {
   ): AsyncGenerator<Extraction> {
     const format = documentFormat(name, mediaType);
     if (format === null) {
-      const message = 'Unsupported document format: it must be PDF, DOCX, XLSX, ODS, HTML, Markdown, CSV, JSONL or plain text.';
+      const message =
+        'Unsupported document format: it must be PDF, DOCX, XLSX, ODS, PPTX, ODP, HTML, Markdown, CSV, JSONL or plain text.';
       yield { part: '', error: new IngestionError('unsupported_file', message) };
       return;
     }

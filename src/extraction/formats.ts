@@ -1,10 +1,22 @@
 /** Formats that documents can be read from. */
-export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'xlsx' | 'ods' | 'text' | 'jsonl';
+export type DocumentFormat =
+  | 'pdf'
+  | 'docx'
+  | 'html'
+  | 'markdown'
+  | 'csv'
+  | 'xlsx'
+  | 'ods'
+  | 'pptx'
+  | 'odp'
+  | 'text'
+  | 'jsonl';
 
 const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/pdf': 'pdf',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
   'text/html': 'html',
   'application/xhtml+xml': 'html',
   'text/markdown': 'markdown',
@@ -14,6 +26,7 @@ const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/csv': 'csv',
   'application/vnd.oasis.opendocument.spreadsheet': 'ods',
   'application/x-vnd.oasis.opendocument.spreadsheet': 'ods',
+  'application/vnd.oasis.opendocument.presentation': 'odp',
   'application/jsonl': 'jsonl',
   'application/x-ndjson': 'jsonl',
 };
@@ -30,6 +43,8 @@ const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
   tsv: 'csv',
   xlsx: 'xlsx',
   ods: 'ods',
+  pptx: 'pptx',
+  odp: 'odp',
   jsonl: 'jsonl',
   ndjson: 'jsonl',
   txt: 'text',

@@ -25,6 +25,8 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   csv: async () => (await import('./sheets/read-csv.ts')).readCsv,
   xlsx: async () => (await import('./sheets/read-xlsx.ts')).readXlsx,
   ods: async () => (await import('./sheets/read-ods.ts')).readOds,
+  pptx: async () => (await import('./slides/read-pptx.ts')).readPptx,
+  odp: async () => (await import('./slides/read-odp.ts')).readOdp,
   text: async () => (await import('./read-text.ts')).readPlainText,
   jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
 };
@@ -35,6 +37,8 @@ const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) 
   docx: async () => (await import('./docx/read-docx.ts')).checkDocx,
   xlsx: async () => (await import('./sheets/read-xlsx.ts')).checkXlsx,
   ods: async () => (await import('./sheets/read-ods.ts')).checkOds,
+  pptx: async () => (await import('./slides/read-pptx.ts')).checkPptx,
+  odp: async () => (await import('./slides/read-odp.ts')).checkOdp,
 };
 
 /**

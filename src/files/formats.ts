@@ -36,10 +36,20 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
     mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     archive: { part: 'xl/', name: '.xlsx' },
   },
+  '.pptx': {
+    kind: 'archive',
+    mediaType: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+    archive: { part: 'ppt/', name: '.pptx' },
+  },
   '.ods': {
     kind: 'archive',
     mediaType: 'application/vnd.oasis.opendocument.spreadsheet',
     archive: { part: 'content.xml', name: '.ods' },
+  },
+  '.odp': {
+    kind: 'archive',
+    mediaType: 'application/vnd.oasis.opendocument.presentation',
+    archive: { part: 'content.xml', name: '.odp' },
   },
 };
 

@@ -5,13 +5,14 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
   'text/markdown': 'md',
   'text/x-markdown': 'md',
   'text/plain': 'txt',
 };
 /** Media types that servers send for files that they do not know. */
 const UNKNOWN: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream', 'text/plain']);
-const BY_EXTENSION = /\.(html?|pdf|docx|xlsx|md|markdown|txt)$/;
+const BY_EXTENSION = /\.(html?|pdf|docx|xlsx|pptx|md|markdown|txt)$/;
 
 /** Returns the extension of a page's format by its media type, else by its URL. Null: not stored. */
 export function pageExtension(url: string, mediaType: string | null): string | null {

@@ -1,9 +1,9 @@
 import { cleanText, collapseWhitespace } from '../../lib/clean-text.ts';
 import type { ExtractedText } from '../extracted-document.ts';
+import type { XmlHandlers } from '../office/xml.ts';
 import { formatTableRow, type TextWriter } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
 import { outlineToHeading, type WordStyles } from './word-styles.ts';
-import type { XmlHandlers } from '../office/xml.ts';
 
 /** Deepest list level of Word. */
 const MAX_LIST_LEVEL = 8;

@@ -129,7 +129,9 @@ async function rejectCompoundFile(input: ReaderInput): Promise<void> {
   // The directory may lie anywhere in the file.
   const content = Buffer.from(await readByteRange(input, 0, Math.min(input.bytes, MAX_WHOLE_TEXT_BYTES)));
   if (content.includes(ENCRYPTED_STREAM)) throw encrypted();
-  throw invalidFile('The file is in the binary format of Office 97 to 2003 (.doc, .xls, .ppt), which is not supported.');
+  throw invalidFile(
+    'The file is in the binary format of Office 97 to 2003 (.doc, .xls, .ppt), which is not supported.',
+  );
 }
 
 /** OpenDocument and EPUB encrypt single parts and list them. Obfuscated fonts of EPUB are no reason to reject it. */

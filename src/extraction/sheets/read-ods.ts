@@ -1,10 +1,10 @@
+import type { CellRange } from '../../lib/cell-range.ts';
 import { collapseWhitespace } from '../../lib/clean-text.ts';
 import type { Extraction, ReaderInput } from '../extracted-document.ts';
 import { invalidFile } from '../limits.ts';
 import { checkOpenDocument, readOpenDocument } from '../office/open-document.ts';
 import type { XmlHandlers } from '../office/xml.ts';
 import { checkTextLength } from '../text-writer.ts';
-import type { CellRange } from '../../lib/cell-range.ts';
 import type { SheetRow } from './sheet-documents.ts';
 import type { Sheet } from './sheet-layout.ts';
 import { yieldSheets } from './workbook.ts';

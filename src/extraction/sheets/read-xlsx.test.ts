@@ -14,7 +14,8 @@ const read = async (content: Buffer, chunkCharacters?: number): Promise<Extracte
 };
 const row = (number: number, ...cells: string[]) => `<row r="${number}">${cells.join('')}</row>`;
 const text = (reference: string, value: string) => `<c r="${reference}" t="inlineStr"><is><t>${value}</t></is></c>`;
-const number = (reference: string, value: number | string, style = 0) => `<c r="${reference}" s="${style}"><v>${value}</v></c>`;
+const number = (reference: string, value: number | string, style = 0) =>
+  `<c r="${reference}" s="${style}"><v>${value}</v></c>`;
 const sheet = (rows: string[], merges: string[] = []) =>
   `<sheetData>${rows.join('')}</sheetData><mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
 /** Rows of texts and numbers by their first cell. */
@@ -41,7 +42,10 @@ describe('readXlsx', () => {
       '<c r="A3" t="str"><f>A1&amp;"x"</f><v>result</v></c><c r="B3"><f>1+1</f><v>2</v></c><c r="C3" t="d"><v>2024-02-29T00:00:00</v></c>',
       number('A4', 123456789012345) + number('B4', 'not a number'),
     ];
-    const content = makeXlsx({ One: sheet(cells.map((xml, i) => row(i + 1, xml))) }, { 'xl/styles.xml': styles, 'xl/sharedStrings.xml': strings });
+    const content = makeXlsx(
+      { One: sheet(cells.map((xml, i) => row(i + 1, xml))) },
+      { 'xl/styles.xml': styles, 'xl/sharedStrings.xml': strings },
+    );
     const document = await read(content);
     assert.equal(
       document.text,
@@ -82,7 +86,13 @@ describe('readXlsx', () => {
     const merges = ['B2:F2', 'B3:B4', 'C3:C4', 'D3:E3', 'F3:F4', 'B5:B6'];
     const { text: written, blocks } = await read(makeXlsx({ 'Q1 plan': sheet(rows, merges) }));
     assert.deepEqual(
-      blocks.map(({ kind, start, end, cells }) => [kind, written.slice(start, end), cells?.column, cells?.lastColumn, cells?.rows]),
+      blocks.map(({ kind, start, end, cells }) => [
+        kind,
+        written.slice(start, end),
+        cells?.column,
+        cells?.lastColumn,
+        cells?.rows,
+      ]),
       [
         ['heading', 'Sales report', 1, 1, [2]],
         [
@@ -109,12 +119,18 @@ describe('readXlsx', () => {
       row(2, text('A2', 'salmon'), number('B2', 7), text('D2', 'Monday'), text('E2', 'nine')),
       row(3, text('A3', 'trout'), number('B3', 5)),
     ]);
-    assert.equal((await read(makeXlsx({ A: beside }))).text, 'item | cost\nsalmon | 7\ntrout | 5\n\nday | open\nMonday | nine');
+    assert.equal(
+      (await read(makeXlsx({ A: beside }))).text,
+      'item | cost\nsalmon | 7\ntrout | 5\n\nday | open\nMonday | nine',
+    );
     const spaced = sheet([
       row(1, text('A1', 'item'), text('B1', 'cost'), text('D1', 'day'), text('E1', 'open')),
       row(2, text('A2', 'salmon'), number('B2', 7), text('D2', 'Monday'), text('E2', 'nine')),
     ]);
-    assert.equal((await read(makeXlsx({ A: spaced }))).text, 'item | cost |  | day | open\nsalmon | 7 |  | Monday | nine');
+    assert.equal(
+      (await read(makeXlsx({ A: spaced }))).text,
+      'item | cost |  | day | open\nsalmon | 7 |  | Monday | nine',
+    );
   });
 
   it('reads hidden and equally named sheets, skips charts and blank sheets, keeps properties', async () => {
@@ -135,7 +151,10 @@ describe('readXlsx', () => {
 
   it('warns of formulas without a result', async () => {
     const { warnings } = await read(makeXlsx({ A: sheet([row(1, text('A1', 'sum'), '<c r="B1"><f>1+1</f></c>')]) }));
-    assert.deepEqual(warnings?.map(({ code }) => code), ['text_missing']);
+    assert.deepEqual(
+      warnings?.map(({ code }) => code),
+      ['text_missing'],
+    );
   });
 
   const wide = (cells: string) => sheet([row(1, cells)]);
@@ -148,7 +167,12 @@ describe('readXlsx', () => {
     [
       'that needs a password',
       'encrypted_file',
-      () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(600), Buffer.from('EncryptedPackage', 'utf16le')]),
+      () =>
+        Buffer.concat([
+          Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+          Buffer.alloc(600),
+          Buffer.from('EncryptedPackage', 'utf16le'),
+        ]),
     ],
     [
       'that repeats a long string',

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { type CellRange, parseColumn } from '../../lib/cell-range.ts';
 import { collapseWhitespace } from '../../lib/clean-text.ts';
 import type { DocumentWarning } from '../document-warning.ts';
 import type { Extraction, ReaderInput } from '../extracted-document.ts';
@@ -15,7 +16,6 @@ import {
 } from '../office/office-package.ts';
 import { readXml, type XmlHandlers } from '../office/xml.ts';
 import { checkTextLength } from '../text-writer.ts';
-import { type CellRange, parseColumn } from '../../lib/cell-range.ts';
 import { formatCell, readNumberFormats } from './number-formats.ts';
 import type { SheetRow } from './sheet-documents.ts';
 import type { Sheet } from './sheet-layout.ts';

@@ -1,6 +1,6 @@
+import type { CellRange } from '../../lib/cell-range.ts';
 import type { Extraction } from '../extracted-document.ts';
 import { checkTextLength } from '../text-writer.ts';
-import type { CellRange } from '../../lib/cell-range.ts';
 import { HEADER_ROWS, isHeader, NUMBER, SheetDocuments, type SheetRow } from './sheet-documents.ts';
 
 /** Maximum rows of a header. */
@@ -91,7 +91,8 @@ function splitRegions({ column, rows }: Region): Region[] {
     }));
     const [first] = parts;
     const isSideBySide = parts.some(
-      (part) => part.rows[0]?.number !== first?.rows[0]?.number || part.rows.at(-1)?.number !== first?.rows.at(-1)?.number,
+      (part) =>
+        part.rows[0]?.number !== first?.rows[0]?.number || part.rows.at(-1)?.number !== first?.rows.at(-1)?.number,
     );
     if (isSideBySide) return parts.flatMap(splitRegions);
     const [from, to] = [spans[0]?.[0] ?? 0, spans.at(-1)?.[1] ?? 0];
