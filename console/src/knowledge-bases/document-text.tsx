@@ -88,6 +88,7 @@ function ChunkDetails({ chunk, number }: { chunk: Chunk; number: number }) {
   const details = [
     ...chunk.heading_path,
     ...(chunk.page === null ? [] : [`${kb.page} ${chunk.page}`]),
+    ...(chunk.cells === null ? [] : [chunk.cells]),
     `${format.number(chunk.tokens)} ${kb.tokens}`,
   ];
   return (

@@ -13,6 +13,7 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
   const kb = useKnowledgeBaseMessages();
   const heading = (hit.metadata?.['heading_path'] as string[] | undefined) ?? [];
   const page = hit.metadata?.['page'];
+  const cells = hit.metadata?.['cells'];
   return (
     <Card withBorder component="li">
       <Group justify="space-between" mb="xs" wrap="nowrap" align="flex-start">
@@ -26,7 +27,11 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
             {rank}. {hit.document_name}
           </PageLink>
           <Hint className="breakable">
-            {[...heading, ...(typeof page === 'number' ? [`${kb.page} ${page}`] : [])].join(' › ')}
+            {[
+              ...heading,
+              ...(typeof page === 'number' ? [`${kb.page} ${page}`] : []),
+              ...(typeof cells === 'string' ? [cells] : []),
+            ].join(' › ')}
           </Hint>
         </div>
         <Tag>

@@ -64,7 +64,7 @@ async function addDocument({ base, source }: Made, texts: string[], more: object
   const vector = new Float32Array(1024).fill(1 / 32);
   const rows = texts.map((text, position) => ({
     ...{ id: newId('chunk'), documentId: id, knowledgeBaseId: base, position, text, tokens: 2 },
-    ...{ startIndex: 0, endIndex: text.length, page: 1, cells: null, headingPath: ['Top'] },
+    ...{ startIndex: 0, endIndex: text.length, page: 1, cells: 'Costs!A2:C9', headingPath: ['Top'] },
   }));
   if (rows.length > 0) await api.db.sql.insert(chunks).values(rows);
   const indexed = rows.map(({ id: chunk, text }) => ({
@@ -190,7 +190,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
       start_index: 0,
       end_index: 3,
       page: 1,
-      cells: null,
+      cells: 'Costs!A2:C9',
       heading_path: ['Top'],
     });
     const second = (await get(here.base, `/${id}/chunks?limit=2&after=${first.last_id}`)).json;
