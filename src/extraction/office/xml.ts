@@ -48,7 +48,7 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** Local name of an attribute. Relationship ids keep their prefix: presentations have a second attribute `id` beside them. */
+/** Local name of an attribute. Relationship ids keep their prefix: presentations have another attribute `id`. */
 function attributeName(name: string): string {
   return name.startsWith('r:') ? name : localName(name);
 }

@@ -29,8 +29,8 @@ const MAX_SHEETS = 1_000;
 const MAX_MERGES = 100_000;
 
 /**
- * Reads an Excel workbook (Office Open XML), all its sheets, hidden ones too: cells as Excel shows them, formulas by the
- * result that was saved. Skips comments, charts and pivot caches.
+ * Reads an Excel workbook (Office Open XML), all its sheets, hidden ones too: cells as Excel shows them, formulas by
+ * the result that was saved. Skips comments, charts and pivot caches.
  */
 export async function* readXlsx(input: ReaderInput): AsyncGenerator<Extraction> {
   yield* yieldSheets(await withArchive(input, readWorkbook), input.chunkCharacters);

@@ -33,8 +33,8 @@ interface SheetLine {
 }
 
 /**
- * Writes the rows of a sheet, one per line with cells separated by ` | `, in blocks of about one chunk. Each block repeats
- * the header, unless it is longer than half a chunk. Long sheets become several documents.
+ * Writes the rows of a sheet, one per line with cells separated by ` | `, in blocks of about one chunk. Each block
+ * repeats the header, unless it is longer than half a chunk. Long sheets become several documents.
  */
 export class SheetDocuments {
   readonly #groupCharacters: number;

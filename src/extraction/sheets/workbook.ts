@@ -12,8 +12,8 @@ export interface Workbook {
 }
 
 /**
- * Yields one document for each sheet with text, named after the sheet unless it is the only one; several documents for a
- * long sheet. Throws `no_text` without any.
+ * Yields one document for each sheet with text, named after the sheet unless it is the only one; several documents
+ * for a long sheet. Throws `no_text` without any.
  */
 export function* yieldSheets({ sheets, metadata, warnings }: Workbook, chunkCharacters: number): Generator<Extraction> {
   const names = new Set<string>();

@@ -26,8 +26,8 @@ export interface Slide {
 }
 
 /**
- * Writes slides as pages: the title, or `Slide 3` without one, as heading, then the other shapes from top to bottom, then
- * the notes. Slides without text are skipped.
+ * Writes slides as pages: the title, or `Slide 3` without one, as heading, then the other shapes from top to bottom,
+ * then the notes. Slides without text are skipped.
  */
 export function writeSlides(slides: readonly Slide[]): ExtractedText {
   const writer = new TextWriter();

@@ -17,7 +17,13 @@ export interface ChunkPosition {
 }
 
 /** Metadata fields of a chunk, as retrieval returns and filters them. */
-export function chunkFields({ page, cells, headingPath, startIndex, endIndex }: ChunkPosition): Record<string, unknown> {
+export function chunkFields({
+  page,
+  cells,
+  headingPath,
+  startIndex,
+  endIndex,
+}: ChunkPosition): Record<string, unknown> {
   return {
     ...(page !== null && { page }),
     ...(cells !== null && { cells }),

@@ -76,7 +76,9 @@ export const Chunk = Type.Object(
     tokens: Type.Integer({ description: 'Counted with the tokenizer of the embedding model.' }),
     start_index: Type.Integer({ description: "Offset of the chunk in the document's text." }),
     end_index: Type.Integer({ description: 'Offset after its last character.' }),
-    page: Type.Union([Type.Integer(), Type.Null()], { description: 'Page or slide, from 1; null for formats without pages.' }),
+    page: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Page or slide, from 1; null for formats without pages.',
+    }),
     cells: Type.Union([Type.String(), Type.Null()], {
       description: 'Cells of a sheet, such as `Costs!A2:C9`; null for formats without cells.',
     }),
