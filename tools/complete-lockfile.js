@@ -1,5 +1,6 @@
 /**
- * Completes the lockfiles of the package and of the client matrix with the optional packages of other platforms.
+ * Completes the lockfiles of the package, the client matrix and the mutation tests with the optional packages of other
+ * platforms.
  *
  * npm leaves an optional package out of the lockfile when the registry it locked against did not offer it (a mirror
  * that carries one platform only), and `npm ci` then refuses the lockfile on every machine. This adds each of them by
@@ -26,7 +27,7 @@ function platformOf(name) {
   };
 }
 
-const LOCKFILES = ['package-lock.json', 'test/client-matrix/package-lock.json'];
+const LOCKFILES = ['package-lock.json', 'test/client-matrix/package-lock.json', 'tools/mutation/package-lock.json'];
 
 /** Adds the missing packages to a lockfile. Returns `name@version` of each. */
 function complete(lock) {
