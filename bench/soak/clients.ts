@@ -22,7 +22,7 @@ export interface OutcomeCounts {
   left: Record<Departure, number>;
   /** The response was complete before the planned disconnect. */
   leftTooLate: number;
-  /** Stayed and got no complete response: each is a failure. */
+  /** Failures: clients that waited for a response and got none, or an incomplete one. */
   faults: string[];
   faultCount: number;
 }

@@ -91,7 +91,7 @@ function createClient(location: S3Location): S3Client {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
-  // The first step sees the error of the last attempt.
+  // The middleware of the first step runs around all attempts, so it receives the error of the last one.
   client.middlewareStack.add(
     (next) => async (request) => {
       try {

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { isQuireEntry } from './entries.ts';
-import { prepareDataFolder, whyShared } from './prepare.ts';
+import { explainSharing, prepareDataFolder } from './prepare.ts';
 
 const SURROUNDINGS = { home: '/home/ada', temporary: '/tmp', program: '/opt/quire' };
 const folder = (name: string) => ({ name, isDirectory: () => true });
 const file = (name: string) => ({ name, isDirectory: () => false });
 
-/** Result of `whyShared` for a folder with mode 0755. */
+/** Result of `explainSharing` for a folder with mode 0755. */
 const why = (path: string, entries: ReturnType<typeof folder>[] = [], mode = 0o40755) =>
-  whyShared(path, { mode }, entries, SURROUNDINGS);
+  explainSharing(path, { mode }, entries, SURROUNDINGS);
 
-describe('whyShared', () => {
+describe('explainSharing', () => {
   it('accepts a folder that is empty, holds files only, or holds what Quire creates', () => {
     assert.equal(why('/srv/quire'), null);
     assert.equal(why('/srv/quire', [], 0o41777), null);

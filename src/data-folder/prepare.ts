@@ -29,7 +29,7 @@ export function prepareDataFolder(folder: string): boolean {
     mkdirSync(folder, { recursive: true, mode: PRIVATE });
     const path = realpathSync(folder);
     const stats = statSync(path);
-    const why = whyShared(path, stats, readdirSync(path, { withFileTypes: true }), surroundings());
+    const why = explainSharing(path, stats, readdirSync(path, { withFileTypes: true }), surroundings());
     if (why !== null) throw notPrivate(folder, why);
     // Windows has neither owners nor permissions in this sense.
     if (process.platform === 'win32') return false;
@@ -44,7 +44,7 @@ export function prepareDataFolder(folder: string): boolean {
 }
 
 /** Returns why this folder is shared with other uses; null when no sign of them is found. `path` is resolved. */
-export function whyShared(
+export function explainSharing(
   path: string,
   { mode }: Pick<Stats, 'mode'>,
   entries: readonly Pick<Dirent, 'name' | 'isDirectory'>[],

@@ -40,7 +40,7 @@ export const knowledgeBases = pgTable(
 );
 
 /** Column of rows that are deleted with their knowledge base. */
-export const ofKnowledgeBase = () =>
+export const knowledgeBaseColumn = () =>
   text('knowledge_base_id')
     .notNull()
     .references((): AnyPgColumn => knowledgeBases.id, { onDelete: 'cascade' });
@@ -67,7 +67,7 @@ export const dataSources = pgTable(
   'data_sources',
   {
     id: text().primaryKey(),
-    knowledgeBaseId: ofKnowledgeBase(),
+    knowledgeBaseId: knowledgeBaseColumn(),
     organizationId: text('organization_id').notNull(),
     type: text({
       enum: DATA_SOURCE_TYPES,

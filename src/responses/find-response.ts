@@ -6,7 +6,7 @@ import type { Call } from '../lib/caller.ts';
 import { cancellation } from './event-writer.ts';
 import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse } from './store.ts';
 
-/** Dependencies of what reads stored responses. */
+/** Dependencies of functions that read stored responses. */
 export type FindDeps = Pick<Deps, 'db' | 'now'>;
 
 /** Returns the organization's row. Throws 404 `response_not_found` if unknown, expired or foreign. */

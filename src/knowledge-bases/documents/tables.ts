@@ -1,7 +1,7 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import type { JobError } from '../jobs/job-error.ts';
-import { byteCount, dataSources, type Metadata, ofKnowledgeBase } from '../tables.ts';
+import { byteCount, dataSources, knowledgeBaseColumn, type Metadata } from '../tables.ts';
 import type { StoredMetadata } from './metadata.ts';
 
 /** Documents. An item of a data source is one document (a file) or several (the lines of a JSONL file). */
@@ -9,7 +9,7 @@ export const documents = pgTable(
   'documents',
   {
     id: text().primaryKey(),
-    knowledgeBaseId: ofKnowledgeBase(),
+    knowledgeBaseId: knowledgeBaseColumn(),
     dataSourceId: text('data_source_id')
       .notNull()
       .references(() => dataSources.id, { onDelete: 'cascade' }),
@@ -87,7 +87,7 @@ export const chunks = pgTable(
 /** Metadata keys that a knowledge base can filter by, in the order in which documents brought them. */
 export const filterKeys = pgTable(
   'filter_keys',
-  { knowledgeBaseId: ofKnowledgeBase(), key: text().notNull() },
+  { knowledgeBaseId: knowledgeBaseColumn(), key: text().notNull() },
   (table) => [primaryKey({ columns: [table.knowledgeBaseId, table.key] })],
 );
 
@@ -101,7 +101,7 @@ export const droppedDocuments = pgTable(
   {
     documentId: text('document_id').primaryKey(),
     /** Deleting a knowledge base drops its whole index. */
-    knowledgeBaseId: ofKnowledgeBase(),
+    knowledgeBaseId: knowledgeBaseColumn(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },
   (table) => [index('dropped_documents_by_knowledge_base').on(table.knowledgeBaseId)],

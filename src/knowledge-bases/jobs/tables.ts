@@ -1,6 +1,6 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 import type { DocumentWarning } from '../../extraction/document-warning.ts';
-import { dataSources, ofKnowledgeBase } from '../tables.ts';
+import { dataSources, knowledgeBaseColumn } from '../tables.ts';
 import type { JobError } from './job-error.ts';
 
 const count = (name: string) => integer(name).notNull().default(0);
@@ -11,7 +11,7 @@ export const ingestionJobs = pgTable(
   'ingestion_jobs',
   {
     id: text().primaryKey(),
-    knowledgeBaseId: ofKnowledgeBase(),
+    knowledgeBaseId: knowledgeBaseColumn(),
     dataSourceId: text('data_source_id')
       .notNull()
       .references(() => dataSources.id, { onDelete: 'cascade' }),

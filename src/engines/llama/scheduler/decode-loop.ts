@@ -126,7 +126,7 @@ export class DecodeLoop {
     for (;;) {
       await this.#growSlots();
       if (this.#selectPreempted() !== null) {
-        // Its last token may be among the results.
+        // The results may contain the last token of the preempted generation.
         this.#deliverAll(results.splice(0));
         this.#preempt();
       }
