@@ -26,7 +26,7 @@ export class CreditShare {
   hasWarned = false;
   #leasedMicros = 0;
   #reservedMicros = 0;
-  /** The most that was reserved, and what was spent, since unused credits were last given back. */
+  /** Maximum reserved credits and total cost since unused credits were last returned. */
   #peakMicros = 0;
   #recentCostMicros = 0;
   /** Costs settled while the lease is being extended: the statement may not have seen them. */

@@ -14,8 +14,8 @@ const PERIODS = {
 } as const;
 
 /**
- * Summarizes the calls of a period that ends with the current bucket: those of the caller's organization or, with the
- * scope `admin`, of others. Throws 403 for other organizations.
+ * Summarizes the calls of a period that ends with the current bucket. Callers with the scope `admin` may read every
+ * organization; other callers get 403 for organizations other than their own.
  */
 export async function readUsageSummary(
   deps: Pick<Deps, 'db' | 'now'>,

@@ -25,7 +25,7 @@ export interface CompletionCall {
   readonly includesUsage: boolean;
 }
 
-/** Parses and admits a request. Throws as `admit` does, and 400 for contradictions and what the model cannot do. */
+/** Parses and admits a request. Throws as `admit` does, and 400 for contradictory or unsupported parameters. */
 export function parseCompletionCall(
   deps: Pick<Deps, 'config' | 'models'>,
   call: Call,

@@ -2,8 +2,8 @@ import { notFound } from '../errors.ts';
 import { type IdKind, isId } from '../lib/ids.ts';
 
 /**
- * Returns the row that `select` finds. Throws 404 `<kind>_not_found` naming `param` when there is none, and for an id
- * of another form, which is not queried: PostgreSQL rejects NUL in text parameters.
+ * Returns the row that `select` finds. Throws 404 `<kind>_not_found` naming `param` if no row exists or the id is
+ * malformed. Malformed ids are not queried, because PostgreSQL rejects NUL in text parameters.
  */
 export async function findRow<T>(kind: IdKind, id: string, param: string, select: () => Promise<T | null>): Promise<T> {
   const row = isId(kind, id) ? await select() : null;

@@ -31,8 +31,8 @@ const MAX_SILENCE_MS = 10_000;
 const KEEP_ALIVE = ': keep-alive\n\n';
 
 /**
- * Waits for what the head of a stream shows, but not longer than clients and proxies wait for a head: then null, and an
- * error of `facts` is one of the stream. Throws an earlier error of `facts`.
+ * Waits for the facts that the head of a stream contains. Returns null after the time that clients and proxies wait for
+ * a head; a later error of `facts` then belongs to the stream. Throws an earlier error of `facts`.
  */
 export async function waitForHead<T>(facts: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;

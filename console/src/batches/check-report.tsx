@@ -91,7 +91,7 @@ interface LineTableProps {
   items: readonly { line: number | null; reason: string; code: string | null }[];
 }
 
-/** Lines of a batch file with what is wrong with them. */
+/** Table of invalid lines of a batch file, with their errors. */
 export function LineTable({ items }: LineTableProps) {
   const batches = useBatchMessages();
   const format = useFormat();

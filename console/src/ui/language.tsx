@@ -59,7 +59,7 @@ function selectLanguage(texts: TextTree, index: number): object {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, select(text)]));
 }
 
-/** Declares the texts of a topic in every language. Returns the hook that reads those of the shown language. */
+/** Declares the texts of a topic in every language. Returns a hook that returns the texts of the current language. */
 export function defineMessages<const Texts extends TextTree>(texts: Texts) {
   const selected = Object.keys(LANGUAGES).map((tag, index) => [tag, selectLanguage(texts, index)]);
   const byLanguage: Record<Language, InOneLanguage<Texts>> = Object.fromEntries(selected);

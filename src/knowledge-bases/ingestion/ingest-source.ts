@@ -16,8 +16,8 @@ import { isOutage } from './through-outage.ts';
 const MAX_ATTEMPTS = 5;
 
 /**
- * Runs an ingestion job: lists the items of a data source, ingests new and changed ones, updates documents of which
- * only metadata changed, and deletes documents of deleted items. A document that fails does not affect others; the job
+ * Runs an ingestion job: lists the items of a data source, ingests new and changed ones, updates documents with
+ * changed metadata, and deletes documents of deleted items. A document that fails does not affect others; the job
  * fails when the data source cannot be listed. May be called again: finished documents stay finished, and a call that
  * still runs, in any process, writes nothing more and throws a `RunSupersededError`.
  */

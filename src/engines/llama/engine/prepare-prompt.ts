@@ -70,8 +70,8 @@ interface Grammars<Grammar> {
 }
 
 /**
- * Renders, tokenizes and validates a request. Throws 400 for what the model or a grammar does not support, and the
- * reason of the signal while its grammars are compiled.
+ * Renders, tokenizes and validates a request. Throws 400 for features that the model or a grammar does not
+ * support. Throws the signal's reason if it aborts during the compilation of grammars.
  */
 export async function preparePrompt(
   model: LocalModel,
