@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { BlobNotFoundError, type BlobStore, newBlobKey } from '../src/blobs/blob-store.ts';
 import { openFolderStore } from '../src/blobs/folder-store.ts';
 import { openS3Store } from '../src/blobs/s3-store.ts';
@@ -147,6 +148,27 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       const stream = await store.read(key, null, controller.signal);
       await assert.rejects(async () => {
         for await (const piece of stream) if (piece.length > 0) controller.abort();
+      });
+      await store.delete(key, forever);
+    });
+
+    it('survives an abort before the stream has a reader, whose read then fails', async () => {
+      const key = newBlobKey();
+      await store.put(key, pieces(LARGE_BYTES), forever);
+      const isOpening = new AbortController();
+      const opening = store.read(key, null, isOpening.signal);
+      isOpening.abort();
+      await Promise.allSettled([opening]);
+      const isOpen = new AbortController();
+      const open = await store.read(key, null, isOpen.signal);
+      isOpen.abort();
+      // Streams emit their errors later: an error without a listener would fail this test.
+      await pause(50);
+      await assert.rejects(async () => {
+        for await (const _ of await opening);
+      });
+      await assert.rejects(async () => {
+        for await (const _ of open);
       });
       await store.delete(key, forever);
     });

@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { addAbortSignal } from 'node:stream';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { explainRejectedWrite } from '../lib/store-unavailable.ts';
 import { syncFolder } from '../lib/sync-folder.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
 import { BlobNotFoundError, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
+import { destroyOnAbort } from './destroy-on-abort.ts';
 import { Meter } from './meter.ts';
 
 /** Other users of the machine have no access. */
@@ -53,7 +53,7 @@ export async function openFolderStore(folder: string): Promise<BlobStore> {
     read: async (key, range, signal) => {
       signal.throwIfAborted();
       const file = await openExisting(blobPath(key), key);
-      return addAbortSignal(signal, file.createReadStream(range ?? {}));
+      return destroyOnAbort(file.createReadStream(range ?? {}), signal);
     },
     size: (key) => fileSize(blobPath(key)),
     delete: async (key) => {

@@ -1,4 +1,4 @@
-import { addAbortSignal, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -12,6 +12,7 @@ import {
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { BlobNotFoundError, type BlobStore, requireBlobKey } from './blob-store.ts';
+import { destroyOnAbort } from './destroy-on-abort.ts';
 import { Meter } from './meter.ts';
 import { putMultipart } from './s3-multipart.ts';
 import { parseS3Url, type S3Location } from './s3-url.ts';
@@ -56,7 +57,8 @@ export function openS3Store(url: string): BlobStore {
       const response = await nullIfNotFound(withHeadTimeout(signal, (options) => client.send(command, options)));
       if (response === null) throw new BlobNotFoundError(key);
       if (!(response.Body instanceof Readable)) throw new Error('the store sent a response without a body');
-      return addAbortSignal(signal, Readable.from(translateErrors(response.Body, location), { objectMode: false }));
+      const body = destroyOnAbort(response.Body, signal);
+      return destroyOnAbort(Readable.from(translateErrors(body, location), { objectMode: false }), signal);
     },
     size: async (key, signal) => {
       const command = new HeadObjectCommand(locate(key));
