@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { ChatMessage, ChatPrompt, FunctionTool, OutputFormat, ToolChoice } from '../engines/engine.ts';
+import type { ChatPrompt, FunctionTool, OutputFormat, ToolChoice } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
@@ -57,30 +57,36 @@ export function parseChatCall(deps: Pick<Deps, 'config' | 'models'>, call: Call,
 
 function parsePrompt(request: ChatRequest, images: ImageRules): ChatPrompt {
   const tools = allowedTools(request, parseTools(request));
+  const readPart = chatPartReader(images);
   return {
     kind: 'chat',
-    messages: request.messages.map((message, index) => parseChatMessage(message, `messages.${index}`, images)),
+    messages: request.messages.map((message, index) =>
+      parseMessage(refusalAsContent(message), `messages.${index}`, readPart),
+    ),
     tools,
     toolChoice: parseToolChoice(request, tools),
     parallelToolCalls: request.parallel_tool_calls ?? true,
   };
 }
 
-function parseChatMessage(message: WireMessage, path: string, images: ImageRules): ChatMessage {
-  const readPart: ReadPart<ContentPart> = (part, role, at) => {
+function chatPartReader(images: ImageRules): ReadPart<ContentPart> {
+  return (part, role, path) => {
     if (part.type === 'image_url')
-      return parseImage({ ...part.image_url, role }, { path: at, urlPath: `${at}.image_url.url` }, images);
+      return parseImage({ ...part.image_url, role }, { path, urlPath: `${path}.image_url.url` }, images);
     const isRefusal = part.type === 'refusal' && role === 'assistant';
     if (part.type !== 'text' && !isRefusal)
-      throw invalidValue(at, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
+      throw invalidValue(path, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
     const field = isRefusal ? 'refusal' : 'text';
     const text = part[field];
-    if (text === undefined) throw missingField(`${at}.${field}`);
+    if (text === undefined) throw missingField(`${path}.${field}`);
     return text;
   };
-  // An answer that is sent back may be a refusal.
-  const refusal = message.role === 'assistant' ? message.refusal : undefined;
-  return parseMessage({ ...message, content: message.content ?? refusal ?? message.content }, path, readPart);
+}
+
+/** An answer that is sent back may be a refusal. */
+function refusalAsContent(message: WireMessage): WireMessage {
+  const { role, content, refusal } = message;
+  return role === 'assistant' && content == null && refusal !== undefined ? { ...message, content: refusal } : message;
 }
 
 function parseTools(request: ChatRequest): FunctionTool[] {

@@ -27,15 +27,16 @@ export function parseMessage<Part>(message: RequestMessage<Part>, path: string, 
     throw invalidValue(`${path}.content`, 'may be null only beside tool_calls');
   }
   if (role === 'tool' && callId == null) throw missingField(`${path}.tool_call_id`);
-  return {
-    role,
-    ...(content == null
-      ? { content: null }
-      : joinParts(content, (part, index) => readPart(part, role, `${path}.content.${index}`))),
-    ...(message.name != null && { name: message.name }),
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
-    ...(role === 'tool' && { tool_call_id: callId as string }),
-  };
+  const parsed: ChatMessage = { role, content: null };
+  if (content != null)
+    Object.assign(
+      parsed,
+      joinParts(content, (part, index) => readPart(part, role, `${path}.content.${index}`)),
+    );
+  if (message.name != null) parsed.name = message.name;
+  if (calls.length > 0) parsed.tool_calls = calls.map((call) => ({ ...call, type: 'function' as const }));
+  if (role === 'tool') parsed.tool_call_id = callId as string;
+  return parsed;
 }
 
 /** Joins the texts of a content, with the images between them. */
