@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, linkSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -14,6 +14,11 @@ const KEPT = [
   'pdfjs-dist/legacy/build/pdf.mjs',
   'fastify/fastify.js',
   'fastify/docs/a.map',
+  '@embedpdf/pdfium/dist/index.js',
+  '@embedpdf/pdfium/dist/pdfium.wasm',
+  'tesseract.js-core/tesseract-core-relaxedsimd-lstm.js',
+  'tesseract.js-core/tesseract-core-relaxedsimd-lstm.wasm',
+  '@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz',
 ];
 const UNUSED = [
   '@node-llama-cpp/linux-arm64/bins/llama-addon.node',
@@ -28,11 +33,22 @@ const UNUSED = [
   'fastify/fastify.d.ts',
   'fastify/types/a.d.cts',
   'fastify/fastify.js.map',
+  '@embedpdf/pdfium/dist/index.cjs',
+  '@embedpdf/pdfium/dist/index.browser.js',
+  'tesseract.js-core/tesseract-core.wasm',
+  'tesseract.js-core/tesseract-core-lstm.js',
+  'tesseract.js-core/tesseract-core-simd-lstm.wasm',
+  'tesseract.js-core/tesseract-core-relaxedsimd.js',
+  'tesseract.js-core/tesseract-core-relaxedsimd-lstm.wasm.js',
+  '@tesseract.js-data/eng/4.0.0/eng.traineddata.gz',
 ];
 
 describe('pruneInstall', () => {
   let folder = '';
-  const files = () => globSync('**/*.*', { cwd: folder }).toSorted();
+  const files = () =>
+    globSync('**/*.*', { cwd: folder })
+      .filter((path) => lstatSync(join(folder, path)).isFile())
+      .toSorted();
   const write = (path: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), 'text');
@@ -55,6 +71,9 @@ describe('pruneInstall', () => {
       TypeScript: 8,
       'Node headers': 4,
       'pdf.js for browsers': 8,
+      'pdfium for browsers': 8,
+      'OCR for other engines': 20,
+      'OCR data for the legacy engine': 4,
       'source maps': 4,
       'type declarations': 8,
     });

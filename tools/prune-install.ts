@@ -26,6 +26,14 @@ export function unusedFiles(arch: string): Readonly<Record<string, readonly stri
     'Node headers': ['node/node_modules'],
     // Quire loads legacy/build and cmaps.
     'pdf.js for browsers': ['pdfjs-dist/{build,web,image_decoders}', 'pdfjs-dist/legacy/{web,image_decoders}'],
+    'pdfium for browsers': ['@embedpdf/pdfium/dist/{index.browser.js,index.cjs}'],
+    // Every Node of this version runs relaxed SIMD; `.wasm.js` repeats the module as text.
+    'OCR for other engines': [
+      'tesseract.js-core/{tesseract-core,tesseract-core-lstm,tesseract-core-simd*,tesseract-core-relaxedsimd}.*',
+      'tesseract.js-core/*.wasm.js',
+    ],
+    // Models of the older recognizer, which Quire does not use.
+    'OCR data for the legacy engine': ['@tesseract.js-data/*/4.0.0'],
     // Node reads them only with --enable-source-maps.
     'source maps': ['**/*.{js,cjs,mjs,ts}.map'],
     'type declarations': ['**/*.d.{ts,cts,mts}'],
