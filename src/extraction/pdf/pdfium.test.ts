@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { makePdf } from '../../../test/fixtures/documents-pdf.ts';
-import { PdfiumDocument, type PageBitmap } from './pdfium.ts';
+import { type PageBitmap, PdfiumDocument } from './pdfium.ts';
 
 const pdf = makePdf([[], [{ text: 'MMMM', x: 72, y: 700, size: 40 }]]);
 
