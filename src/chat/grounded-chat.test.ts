@@ -98,6 +98,10 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     );
     const [best] = json.knowledge_base_context.results;
     assert.deepEqual([best.kb_id, best.document_name], [base, 'library.txt']);
+    assert.deepEqual([best.document_start_index, best.document_end_index], [0, LIBRARY.length]);
+    const { document_start_index: start, document_end_index: end, page, slide, cells, heading_path } = annotation;
+    assert.equal(LIBRARY.slice(start, end), 'The library in Ashford opens at nine on Saturdays.');
+    assert.deepEqual([page, slide, cells, heading_path], [null, null, null, []]);
     assert.ok(best.score > 0 && best.score <= 1);
   });
 

@@ -10,6 +10,7 @@ import {
   Usage,
   Verbosity,
 } from '../inference/parameters.ts';
+import { CITED_CHUNK_FIELDS, fileCitation, Link } from '../knowledge-bases/grounding/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Name of a function or schema, as OpenAI accepts it. */
@@ -150,44 +151,17 @@ const FinishReason = Type.Enum(['stop', 'length', 'tool_calls', 'content_filter'
 
 /** Citation of a document by a part of the answer. */
 export const Annotation = Type.Union([
-  Type.Object({
-    type: Type.Literal('file_citation'),
-    file_id: Nullable(Type.String({ description: 'Id of the uploaded file; null for documents of other sources.' })),
-    filename: Type.String(),
-    index: Type.Integer({ description: 'End of the cited part of the answer, in UTF-16 code units.' }),
-    kb_id: Type.String(),
-    document_id: Type.String(),
-    document_name: Type.String(),
-    chunk_id: Type.String(),
-    start_index: Type.Integer({ description: 'Start of the cited part of the answer, in UTF-16 code units.' }),
-    end_index: Type.Integer(),
-    score: Type.Number(),
-  }),
+  fileCitation(Nullable(Type.String({ description: 'Id of the uploaded file; null for documents of other sources.' }))),
   Type.Object({
     type: Type.Literal('url_citation'),
-    url_citation: Type.Object({
-      url: Type.String(),
-      title: Type.String(),
-      start_index: Type.Integer(),
-      end_index: Type.Integer(),
-    }),
+    url_citation: Link,
   }),
 ]);
 
 export type Annotation = Static<typeof Annotation>;
 
 /** Retrieved chunks in the prompt. */
-export const KnowledgeBaseContext = Type.Object({
-  results: Type.Array(
-    Type.Object({
-      kb_id: Type.String(),
-      document_id: Type.String(),
-      document_name: Type.String(),
-      chunk_id: Type.String(),
-      score: Type.Number(),
-    }),
-  ),
-});
+export const KnowledgeBaseContext = Type.Object({ results: Type.Array(Type.Object(CITED_CHUNK_FIELDS)) });
 
 export type KnowledgeBaseContext = Static<typeof KnowledgeBaseContext>;
 

@@ -63,6 +63,12 @@ export function documentFormat(name: string, mediaType: string | null): Document
   return byExtension ?? (essence.trim() === 'text/plain' ? 'text' : null);
 }
 
+/** Whether the pages of a format are slides. */
+export function hasSlides(mediaType: string | null): boolean {
+  const format = documentFormat('', mediaType);
+  return format === 'pptx' || format === 'odp';
+}
+
 /** Returns the `charset` parameter of a media type in lower case; null without one. */
 export function parseCharset(mediaType: string | null): string | null {
   return /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(mediaType ?? '')?.[1]?.toLowerCase() ?? null;

@@ -1,6 +1,7 @@
 import type { FunctionTool } from '../engines/engine.ts';
 import { modelContextTokens } from '../engines/registry.ts';
 import { ApiError } from '../errors.ts';
+import { uploadedFileId, viewCitedChunk } from '../knowledge-bases/grounding/cite.ts';
 import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts';
 import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
@@ -94,15 +95,10 @@ export async function searchFiles(
 }
 
 function viewResult(chunk: ContextChunk): SearchResult {
-  const fileId = chunk.sourceType === 'file_upload' ? chunk.sourceUri?.split('#')[0] : undefined;
   return {
-    kb_id: chunk.knowledgeBaseId,
-    document_id: chunk.documentId,
-    document_name: chunk.documentName,
-    chunk_id: chunk.id,
+    ...viewCitedChunk(chunk),
     text: chunk.text,
-    score: chunk.score,
-    file_id: fileId ?? chunk.documentId,
+    file_id: uploadedFileId(chunk) ?? chunk.documentId,
     filename: chunk.documentName,
     attributes: { source_type: chunk.sourceType, ...(chunk.sourceUri !== null && { source_uri: chunk.sourceUri }) },
   };

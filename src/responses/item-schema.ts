@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { CITED_CHUNK_FIELDS, fileCitation, Link } from '../knowledge-bases/grounding/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -8,28 +9,10 @@ const ItemStatus = Type.Enum(['completed', 'incomplete']);
 
 /** A citation of a search result by a span of an answer. Offsets are UTF-16 code units. */
 export const ResponseAnnotation = Type.Union([
-  Type.Object({
-    type: Type.Literal('file_citation'),
-    file_id: Type.String({
-      description: 'Id of the uploaded file; of the document, when it comes from another source.',
-    }),
-    filename: Type.String(),
-    index: Type.Integer({ description: 'End of the cited span.' }),
-    kb_id: Type.String(),
-    document_id: Type.String(),
-    document_name: Type.String(),
-    chunk_id: Type.String(),
-    start_index: Type.Integer(),
-    end_index: Type.Integer(),
-    score: Type.Number(),
-  }),
-  Type.Object({
-    type: Type.Literal('url_citation'),
-    url: Type.String(),
-    title: Type.String(),
-    start_index: Type.Integer(),
-    end_index: Type.Integer(),
-  }),
+  fileCitation(
+    Type.String({ description: 'Id of the uploaded file; of the document, when it comes from another source.' }),
+  ),
+  Type.Object({ type: Type.Literal('url_citation'), ...Link.properties }),
 ]);
 
 export type ResponseAnnotation = Static<typeof ResponseAnnotation>;
@@ -69,10 +52,7 @@ export type MessageItem = Static<typeof MessageItem>;
 
 /** A passage that a search found and the model has read. */
 export const SearchResult = Type.Object({
-  kb_id: Type.String(),
-  document_id: Type.String(),
-  document_name: Type.String(),
-  chunk_id: Type.String(),
+  ...CITED_CHUNK_FIELDS,
   text: Type.String(),
   score: Type.Number({ minimum: 0, maximum: 1 }),
   file_id: Type.String({ description: 'As in a `file_citation`.' }),

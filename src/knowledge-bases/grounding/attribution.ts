@@ -1,4 +1,4 @@
-import { splitSentences } from '../../lib/sentences.ts';
+import { type SentenceSpan, splitSentences } from '../../lib/sentences.ts';
 import { detectLanguage } from '../../search/languages.ts';
 import { tokenizeText } from '../../search/terms.ts';
 
@@ -8,6 +8,8 @@ export interface Attribution<Chunk> {
   /** Offsets in UTF-16 code units; surrogate pairs are not split. */
   start: number;
   end: number;
+  /** The passage: the sentences of the chunk's text that the span restates. */
+  passage: SentenceSpan;
 }
 
 /**
@@ -15,6 +17,10 @@ export interface Attribution<Chunk> {
  * attributed, and one in thirty unrelated ones (docs/develop/decisions/0013-grounding.md).
  */
 const MIN_SHARE = 0.5;
+/** Share of the terms that a chunk has in common with a sentence which the passage must contain. */
+const PASSAGE_SHARE = 0.8;
+/** Separates the cells of a row, as `formatTableRow` writes them. */
+const CELL_SEPARATOR = ' | ';
 /** Minimum terms of a sentence with a source. */
 const MIN_TERMS = 2;
 /** List numbers and printed citation markers, which are ignored. */
@@ -44,13 +50,53 @@ export function attribute<Chunk extends { text: string }>(
   const uncited = findUncited(answer);
   for (const { start, end } of splitSentences(answer)) {
     if (uncited.some((span) => start < span.end && end > span.start)) continue;
-    const chunk = findSource(termsIn(answer.slice(start, end).replace(LABELS, '')), sources);
+    const terms = weighTerms(termsIn(answer.slice(start, end).replace(LABELS, '')), sources);
+    const chunk = findSource(terms, sources);
     if (chunk === null) continue;
+    const passage = findPassage(terms, chunk.text, termsIn);
     const previous = attributions.at(-1);
-    if (previous?.chunk === chunk && answer.slice(previous.end, start).trim() === '') previous.end = end;
-    else attributions.push({ chunk, start, end });
+    if (previous?.chunk === chunk && answer.slice(previous.end, start).trim() === '') {
+      previous.end = end;
+      previous.passage = {
+        start: Math.min(previous.passage.start, passage.start),
+        end: Math.max(previous.passage.end, passage.end),
+      };
+    } else attributions.push({ chunk, start, end, passage });
   }
   return attributions;
+}
+
+/** The lines of a text. Rows of a table are no sentences. */
+function splitLines(text: string): SentenceSpan[] {
+  return Array.from(text.matchAll(/\S.*/g), ({ index, 0: line }) => ({ start: index, end: index + line.length }));
+}
+
+/** The shortest run of sentences with most of the weight of the terms that the text contains. */
+function findPassage(
+  terms: readonly WeighedTerm[],
+  text: string,
+  termsIn: (text: string) => ReadonlySet<string>,
+): SentenceSpan {
+  const spans = text.includes(CELL_SEPARATOR) ? splitLines(text) : splitSentences(text);
+  const sentences = spans.map(({ start, end }) => ({ start, end, has: termsIn(text.slice(start, end)) }));
+  const required = PASSAGE_SHARE * sumWeights(terms.filter(({ term }) => sentences.some(({ has }) => has.has(term))));
+  let shortest: SentenceSpan = { start: 0, end: text.length };
+  for (const [first, { start }] of sentences.entries()) {
+    const missing = new Set(terms);
+    let weight = 0;
+    for (const { end, has } of sentences.slice(first)) {
+      if (end - start >= shortest.end - shortest.start) break;
+      for (const each of missing) {
+        if (!has.has(each.term)) continue;
+        missing.delete(each);
+        weight += each.weight;
+      }
+      if (weight < required) continue;
+      shortest = { start, end };
+      break;
+    }
+  }
+  return shortest;
 }
 
 /**
@@ -72,20 +118,32 @@ interface Source<Chunk> {
   terms: ReadonlySet<string>;
 }
 
-/** The chunk with the highest share of the terms, if sufficient; the first of equal ones, which ranks highest. */
-function findSource<Chunk>(own: ReadonlySet<string>, sources: readonly Source<Chunk>[]): Chunk | null {
-  if (own.size < MIN_TERMS) return null;
-  const weighed = [...own].map((term) => ({
+/** A term of a sentence. */
+interface WeighedTerm {
+  term: string;
+  weight: number;
+  isNumber: boolean;
+}
+
+function weighTerms(terms: ReadonlySet<string>, sources: readonly Source<unknown>[]): WeighedTerm[] {
+  return [...terms].map((term) => ({
     term,
     weight: inverseFrequency(term, sources),
     isNumber: /\p{N}/u.test(term),
   }));
-  const total = weighed.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+const sumWeights = (terms: readonly WeighedTerm[]): number => terms.reduce((sum, { weight }) => sum + weight, 0);
+
+/** The chunk with the highest share of the terms, if sufficient; the first of equal ones, which ranks highest. */
+function findSource<Chunk>(own: readonly WeighedTerm[], sources: readonly Source<Chunk>[]): Chunk | null {
+  if (own.length < MIN_TERMS) return null;
+  const total = sumWeights(own);
   let best: Chunk | null = null;
   let most = 0;
   for (const { chunk, terms } of sources) {
-    if (weighed.some(({ term, isNumber }) => isNumber && !terms.has(term))) continue;
-    const sum = weighed.reduce((shared, { term, weight }) => shared + (terms.has(term) ? weight : 0), 0);
+    if (own.some(({ term, isNumber }) => isNumber && !terms.has(term))) continue;
+    const sum = sumWeights(own.filter(({ term }) => terms.has(term)));
     if (sum < total * MIN_SHARE || sum <= most) continue;
     best = chunk;
     most = sum;
@@ -97,9 +155,4 @@ function findSource<Chunk>(own: ReadonlySet<string>, sources: readonly Source<Ch
 function inverseFrequency(term: string, sources: readonly Source<unknown>[]): number {
   const having = sources.filter(({ terms }) => terms.has(term)).length;
   return Math.log(1 + (sources.length + 1) / (having + 0.5));
-}
-
-/** Returns the URL that a citation links to: a page, or an object as `s3://` or `gs://`. Null for uploaded files. */
-export function citedUrl(sourceUri: string | null): string | null {
-  return sourceUri !== null && /^(?:https?|s3|gs):/.test(sourceUri) ? sourceUri : null;
 }

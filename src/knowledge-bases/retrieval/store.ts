@@ -17,6 +17,8 @@ export interface RetrievedChunkRow {
   documentName: string;
   sourceUri: string | null;
   sourceType: string;
+  /** Media type of the source file. */
+  mimeType: string | null;
   metadata: Record<string, unknown>;
   /** Unix seconds at which the document was last written. */
   updatedAt: number;
@@ -34,7 +36,7 @@ const selectChunksJson = prepared(
   `select coalesce(json_agg(chunk), '[]') as chunks
   from json_array_elements_text($1::json->'ids') as requested(id), lateral (
     select c.id, c.text, c.tokens, c.page, c.cells, c.heading_path as "headingPath", c.start_index as "startIndex", c.end_index as "endIndex",
-      c.document_id as "documentId", d.name as "documentName", d.source_uri as "sourceUri", d.source_type as "sourceType", d.metadata,
+      c.document_id as "documentId", d.name as "documentName", d.source_uri as "sourceUri", d.source_type as "sourceType", d.mime_type as "mimeType", d.metadata,
       floor(extract(epoch from d.updated_at)) as "updatedAt",
       b.embedding_fingerprint as "baseFingerprint"
     from chunks c
