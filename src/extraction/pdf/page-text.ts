@@ -26,8 +26,8 @@ export interface Fragment {
 
 /** A line of a column. */
 export interface TextLine extends Fragment {
-  /** Parts separated by wide gaps, as in a table row. */
-  cells: string[];
+  /** Cells of a table row; empty for other lines. Rows of one table have the same page and column. */
+  cells: readonly string[];
   /** Horizontal bounds of its column. */
   left: number;
   right: number;
@@ -35,7 +35,7 @@ export interface TextLine extends Fragment {
   page: number;
   /** Rotated against most of the page, such as text along a margin or a watermark. */
   isRotated: boolean;
-  /** Index of its column on the page in reading order. */
+  /** Index of its column or table on the page in reading order. */
   column: number;
 }
 
@@ -68,8 +68,11 @@ function rotate(piece: TextPiece, degrees: number): TextPiece {
   return { ...piece, x: piece.x * cos + piece.y * sin, y: piece.y * cos - piece.x * sin, angle: 0 };
 }
 
-/** Merges horizontal pieces into fragments, ordered from top to bottom and left to right. */
-export function mergeFragments(pieces: readonly TextPiece[]): Fragment[] {
+/**
+ * Merges horizontal pieces into fragments, ordered from top to bottom and left to right. `gap`: minimum gap between
+ * fragments, in font sizes.
+ */
+export function mergeFragments(pieces: readonly TextPiece[], gap = GAP): Fragment[] {
   const sorted = pieces.filter(({ size, text }) => size > 0 && text !== '').toSorted((a, b) => a.y - b.y || a.x - b.x);
   const rows: { y: number; size: number; pieces: TextPiece[] }[] = [];
   for (const piece of sorted) {
@@ -79,10 +82,10 @@ export function mergeFragments(pieces: readonly TextPiece[]): Fragment[] {
       if (piece.size > row.size && piece.text.trim() !== '') [row.size, row.y] = [piece.size, piece.y];
     } else rows.push({ y: piece.y, size: piece.size, pieces: [piece] });
   }
-  return rows.flatMap(({ pieces: row, y }) => mergeRowFragments(row, y));
+  return rows.flatMap(({ pieces: row, y }) => mergeRowFragments(row, y, gap));
 }
 
-function mergeRowFragments(row: readonly TextPiece[], y: number): Fragment[] {
+function mergeRowFragments(row: readonly TextPiece[], y: number, gap: number): Fragment[] {
   const isRightToLeft = row.filter((piece) => piece.isRightToLeft).length * 2 > row.length;
   const groups: { pieces: TextPiece[]; end: number; last: TextPiece }[] = [];
   for (const piece of row.toSorted((a, b) => a.x - b.x)) {
@@ -90,7 +93,7 @@ function mergeRowFragments(row: readonly TextPiece[], y: number): Fragment[] {
     const near = groups.slice(-OPEN_GROUPS).findLast(({ end, last }) => {
       // Beside larger text, a row may hold two lines of small text.
       const isLevel = Math.abs(last.y - piece.y) <= BASELINE_TOLERANCE * Math.max(last.size, piece.size);
-      return isLevel && (isBlank || piece.x - end <= GAP * piece.size);
+      return isLevel && (isBlank || piece.x - end <= gap * piece.size);
     });
     if (near !== undefined) near.pieces.push(piece);
     else if (!isBlank) groups.push({ pieces: [piece], end: Number.NEGATIVE_INFINITY, last: piece });

@@ -1,7 +1,7 @@
 import type { BlockKind } from '../extracted-document.ts';
-import { formatTableRow } from '../text-writer.ts';
 import { collectCompounds, joinLines } from './hyphenation.ts';
 import type { TextLine } from './page-text.ts';
+import { TableBlocks } from './table-blocks.ts';
 
 /** A block built from lines. */
 export interface PdfBlock {
@@ -22,8 +22,6 @@ const HEADING_LINE_SIZE = 1.07;
 const HEADING_LINE_CHARACTERS = 80;
 /** Maximum characters and lines of a heading. */
 const HEADING = { characters: 200, lines: 4 };
-/** Minimum rows of a table: rows with three or more cells, or any rows with cells. */
-const TABLE_ROWS = { ofThree: 2, ofTwo: 4 };
 /** Minimum indentation of a paragraph's first line, in font sizes. */
 const INDENT = 0.8;
 /** A line that fills less of its column's width was not wrapped. */
@@ -33,34 +31,32 @@ const LIST_MARK = /^(?:[•‣▪●○◦∙·–—*]|-(?=\s)|\(?(?:\d{1,3}|[a
 const NUMBERED = /^(?:(\d{1,2}(?:\.\d{1,2}){1,3})\.?\s+\p{Lu}|(?:[IVX]{1,5}|\d{1,2})\.\s+(?=\P{Ll}*$).*\p{Lu}{3})/u;
 const SENTENCE_END = /[.!?:;。！？]["'”’»)\]]*$/;
 
-/** Builds headings, paragraphs, list items and tables from a document's lines in reading order. */
-export function buildBlocks(lines: readonly TextLine[]): PdfBlock[] {
+/**
+ * Builds headings, paragraphs, list items and tables from a document's lines in reading order. Blocks of a table have
+ * about `tableCharacters`, each with the header.
+ */
+export function buildBlocks(lines: readonly TextLine[], tableCharacters: number): PdfBlock[] {
   const compounds = collectCompounds(lines.map(({ text }) => text));
   const pitch = medianPitch(lines);
-  const groups: { lines: TextLine[]; isTable: boolean }[] = [];
-  for (const { rows, isTable } of splitTables(lines)) {
-    if (isTable) {
-      groups.push({ lines: rows, isTable });
-      continue;
-    }
-    for (const line of rows) {
-      const group = groups.at(-1);
-      if (group === undefined || group.isTable || startsParagraph(group.lines, line, pitch))
-        groups.push({ lines: [line], isTable });
-      else group.lines.push(line);
-    }
+  const groups: TextLine[][] = [];
+  for (const line of lines) {
+    const group = groups.at(-1);
+    if (group === undefined || startsParagraph(group, line, pitch)) groups.push([line]);
+    else group.push(line);
   }
-  const levels = headingLevels(groups.filter(({ isTable }) => !isTable).map((group) => group.lines));
-  return groups.map((group) => buildBlock(group, levels, compounds));
+  const levels = headingLevels(groups.filter(([first]) => first?.cells.length === 0));
+  const tables = new TableBlocks(tableCharacters);
+  return groups.flatMap((group) =>
+    (group[0]?.cells.length ?? 0) > 0 ? tables.build(group) : [buildBlock(group, levels, compounds)],
+  );
 }
 
 function buildBlock(
-  { lines, isTable }: { lines: TextLine[]; isTable: boolean },
+  lines: readonly TextLine[],
   levels: ReadonlyMap<number, number>,
   compounds: ReadonlySet<string>,
 ): PdfBlock {
   const page = lines[0]?.page ?? 1;
-  if (isTable) return { kind: 'table', text: lines.map(({ cells }) => formatTableRow(cells)).join('\n'), page };
   const text = joinLines(
     lines.map((line) => line.text),
     compounds,
@@ -72,27 +68,12 @@ function buildBlock(
   return { kind: LIST_MARK.test(text) ? 'list-item' : 'paragraph', text, page };
 }
 
-/** Splits lines into runs of table rows and of other lines. */
-function splitTables(lines: readonly TextLine[]): { rows: TextLine[]; isTable: boolean }[] {
-  const runs: { rows: TextLine[]; isTable: boolean }[] = [];
-  for (const line of lines) {
-    const run = runs.at(-1);
-    // A list marker before the text is not a cell.
-    const hasCells = line.cells.length > 2 || (line.cells.length === 2 && !LIST_MARK.test(`${line.cells[0]} `));
-    const isSame = run?.isTable === hasCells && run.rows[0]?.page === line.page && run.rows[0]?.column === line.column;
-    if (run !== undefined && (hasCells ? isSame : !run.isTable)) run.rows.push(line);
-    else runs.push({ rows: [line], isTable: hasCells });
-  }
-  return runs.map(({ rows, isTable }) => {
-    const ofThree = rows.filter(({ cells }) => cells.length > 2).length;
-    return { rows, isTable: isTable && (ofThree >= TABLE_ROWS.ofThree || rows.length >= TABLE_ROWS.ofTwo) };
-  });
-}
-
 function startsParagraph(group: readonly TextLine[], line: TextLine, pitch: number): boolean {
   const [first] = group;
   const previous = group.at(-1);
   if (previous === undefined || first === undefined) return true;
+  if (first.cells.length > 0 || line.cells.length > 0)
+    return first.cells.length !== line.cells.length || previous.page !== line.page || previous.column !== line.column;
   if (!isSameSize(previous.size, line.size) || LIST_MARK.test(line.text)) return true;
   if (previous.page !== line.page || previous.column !== line.column) return !continues(previous, line);
   const down = line.y - previous.y;

@@ -10,10 +10,11 @@ import { readingOrder } from './columns.ts';
 import { formFieldTexts } from './form-fields.ts';
 import { groupLines } from './lines.ts';
 import { missingTextWarning, type PageOutcome, pageOutcome } from './missing-text.ts';
-import { groupByDirection, mergeFragments, type TextLine, type TextPiece } from './page-text.ts';
+import { type Fragment, groupByDirection, mergeFragments, type TextLine, type TextPiece } from './page-text.ts';
 import { buildBlocks } from './paragraphs.ts';
 import { CMAPS, getDocument, PasswordException, PdfjsWarnings, VerbosityLevel } from './pdfjs.ts';
 import { type PageLines, removeRunningLines } from './running-lines.ts';
+import { CELL_GAP, findTables, isBesideText, separateTables, tableLines } from './tables.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocument>['promise']>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
@@ -40,7 +41,10 @@ const MIN_HEIGHT = 0.2;
  * the maximum number of pages.
  */
 export async function* readPdf(input: ReaderInput): AsyncGenerator<Extraction> {
-  yield { part: '', document: await withPdf(input, buildDocument) };
+  yield {
+    part: '',
+    document: await withPdf(input, (pdf, warnings) => buildDocument(pdf, warnings, input.chunkCharacters)),
+  };
 }
 
 /** Opens a PDF and reads its first readable page. Throws as `readPdf` does, without `no_text`. */
@@ -67,7 +71,7 @@ async function withPdf<T>(input: ReaderInput, use: (pdf: Pdf, warnings: PdfjsWar
   }
 }
 
-async function buildDocument(pdf: Pdf, warnings: PdfjsWarnings): Promise<ExtractedDocument> {
+async function buildDocument(pdf: Pdf, warnings: PdfjsWarnings, tableCharacters: number): Promise<ExtractedDocument> {
   const { title, metadata } = await readMetadata(pdf);
   const { pages, outcomes } = await readPages(pdf, warnings);
   if (pages.every(({ lines }) => lines.length === 0)) {
@@ -76,7 +80,7 @@ async function buildDocument(pdf: Pdf, warnings: PdfjsWarnings): Promise<Extract
   const warning = missingTextWarning(outcomes);
   const lines = removeRunningLines(pages).flatMap((page) => page.lines);
   const writer = new TextWriter();
-  for (const { kind, text, ...place } of buildBlocks(lines)) writer.write(kind, text, place);
+  for (const { kind, text, ...place } of buildBlocks(lines, tableCharacters)) writer.write(kind, text, place);
   return { ...writer.finish(), title, metadata, ...(warning && { warnings: [warning] }) };
 }
 
@@ -142,15 +146,23 @@ function pageLines(page: Page, texts: readonly PageTextItem[]): PageLines {
   const pieces = texts.map((text) => toPiece(text, transform));
   const lines: TextLine[] = [];
   for (const [rank, group] of groupByDirection(pieces).entries()) {
-    for (const region of readingOrder(mergeFragments(group))) {
-      const column = (lines.at(-1)?.column ?? 0) + 1;
-      lines.push(
-        ...groupLines(region, { page: page.pageNumber, column, isRotated: rank > 0 }).filter(({ text }) => text !== ''),
-      );
+    const fragments = mergeFragments(group);
+    const tables = findTables(mergeFragments(group, CELL_GAP));
+    const own = tables.filter((table) => table.rows !== null && !isBesideText(table, fragments));
+    for (const part of separateTables(fragments, own)) {
+      const regions = 'rows' in part ? [part] : readingOrder(part).flatMap(separateRegion);
+      for (const region of regions) {
+        const column = (lines.at(-1)?.column ?? 0) + 1;
+        const place = { page: page.pageNumber, column, isRotated: rank > 0 };
+        const added = 'rows' in region ? tableLines(region, place) : groupLines(region, place);
+        lines.push(...added.filter(({ text }) => text !== ''));
+      }
     }
   }
   return { lines, height };
 }
+
+const separateRegion = (region: readonly Fragment[]) => separateTables(region, findTables(region));
 
 /** Transforms a text item to the coordinates of the displayed page. */
 function toPiece(item: PageTextItem, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {

@@ -52,7 +52,7 @@ export function removeRunningLines(pages: readonly PageLines[]): PageLines[] {
 
 /** The outermost lines of a page with their edge. */
 function edgeLines({ lines, height }: PageLines): [TextLine, 'top' | 'bottom'][] {
-  const byHeight = lines.toSorted((a, b) => a.y - b.y);
+  const byHeight = lines.filter(({ cells }) => cells.length === 0).toSorted((a, b) => a.y - b.y);
   const top = byHeight.slice(0, EDGE_LINES).filter(({ y }) => y <= EDGE * height);
   const bottom = byHeight.slice(-EDGE_LINES).filter(({ y }) => y >= (1 - EDGE) * height);
   return [
