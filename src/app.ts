@@ -39,6 +39,8 @@ import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
 import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statistics.ts';
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
+import { anthropicModelRoutes } from './protocols/anthropic/model-routes.ts';
+import { anthropicRoutes } from './protocols/anthropic/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 import { userAdminRoutes } from './users/members/admin-routes.ts';
@@ -88,12 +90,14 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
 
   healthRoutes(app, { ...deps, authenticate, version });
   modelRoutes(app, deps);
+  anthropicModelRoutes(app, deps);
   chatRoutes(app, deps);
   completionRoutes(app, deps);
   embeddingRoutes(app, deps);
   moderationRoutes(app, deps);
   rerankRoutes(app, deps);
   responseRoutes(app, deps);
+  anthropicRoutes(app, deps);
   fileRoutes(app, deps);
   batchRoutes(app, deps);
   knowledgeBaseRoutes(app, deps);

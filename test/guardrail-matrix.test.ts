@@ -18,6 +18,8 @@ interface MatrixEntry {
   generates: boolean;
   /** The route does not stream, and its answer is encrypted. */
   isSealed?: true;
+  /** Type of the error of blocked input; `content_policy_violation` unless the protocol has another one. */
+  errorType?: string;
   /** A request with a text of the caller. */
   body(text: string): object;
 }
@@ -34,6 +36,11 @@ const ENTRIES: Record<string, MatrixEntry> = {
     generates: true,
     isSealed: true,
     body: (text) => ({ model: 'general-8b', input: text }),
+  },
+  'POST /v1/messages': {
+    generates: true,
+    errorType: 'invalid_request_error',
+    body: (text) => ({ model: 'general-8b', max_tokens: 64, messages: [{ role: 'user', content: text }] }),
   },
   'POST /v1/embeddings': { generates: false, body: (text) => ({ model: 'embed-large-en-v1.5', input: text }) },
   'POST /v1/rerank': {
@@ -189,8 +196,9 @@ describe('guardrail policies on every route that calls models', () => {
       const calls = api.engine.calls.length;
       const body = ENTRIES[route]?.body(direction === 'input' ? text : HARMLESS) ?? {};
       const answer = await run({ route, mode }, { key, organizationId, body });
-      const { generates = false, isSealed = false } = ENTRIES[route] ?? {};
-      assertOutcome(answer, { outcome, direction, policyId, word, hasHeaders: mode !== 'batch line', isSealed });
+      const { generates = false, isSealed = false, errorType = 'content_policy_violation' } = ENTRIES[route] ?? {};
+      const hasHeaders = mode !== 'batch line';
+      assertOutcome(answer, { outcome, direction, policyId, word, hasHeaders, isSealed, errorType });
       if (generates && !isSealed && outcome !== 'is blocked' && outcome !== 'is replaced') {
         assert.ok(answer.text.includes(answered.split(' ')[1] ?? ''), 'the answer must be that of the model');
       }
@@ -248,16 +256,17 @@ interface Expected {
   /** False: a line of a batch shows the policy in its body only. */
   hasHeaders: boolean;
   isSealed: boolean;
+  errorType: string;
 }
 
 function assertOutcome(answer: Answer, expected: Expected): void {
-  const { outcome, direction, policyId, word, hasHeaders, isSealed } = expected;
+  const { outcome, direction, policyId, word, hasHeaders, isSealed, errorType } = expected;
   const shown = ['x-moderation-warning', 'x-guardrail-policy'].map((name) => answer.headers.get(name));
   const notice = MODERATION.exec(answer.text)?.[1];
   if (outcome === 'is blocked') {
     const { reasons, policy_id, ...error } = answer.json.error;
     assertError({ ...answer, json: { error } }, 400, 'content_filtered', 'messages');
-    assert.deepEqual([error.type, policy_id, shown[1]], ['content_policy_violation', policyId, policyId]);
+    assert.deepEqual([error.type, policy_id, shown[1]], [errorType, policyId, policyId]);
     assert.equal(reasons.length, 1);
     return;
   }
@@ -275,7 +284,8 @@ function assertOutcome(answer: Answer, expected: Expected): void {
   assert.equal(reasons.length, 1);
   if (outcome !== 'is replaced' || isSealed) return;
   assert.match(answer.text, /removed by the content policy/);
-  assert.match(answer.text, /content_filter/);
+  // Anthropic's name is `refusal`.
+  assert.match(answer.text, /content_filter|refusal/);
   const content = answer.text.replace(MODERATION, '');
   assert.ok(!content.includes(word), `the answer must not contain the blocked text: ${content}`);
 }

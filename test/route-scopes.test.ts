@@ -9,7 +9,9 @@ import { listRoutes, type Route, routeName } from './route-table.ts';
 /** Routes for every key, with the reason. */
 const ANY_KEY: Record<string, string> = {
   'GET /v1/models': 'models are the same for all organizations; a key with a list of models sees those',
+  'GET /v1/models (anthropic)': 'the same list in the form of Anthropic',
   'GET /v1/models/:model_id': 'as the list',
+  'GET /v1/models/:model_id (anthropic)': 'as the list',
   'GET /v1/usage': 'usage of the own organization; names of people only with the scope `keys`',
   'GET /v1/usage/summary': 'as `GET /v1/usage`',
 };

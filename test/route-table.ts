@@ -6,6 +6,8 @@ import { apiDescription } from '../tools/api-description.ts';
 /** A registered route. */
 export interface Route extends Pick<RouteOptions, 'url' | 'config'> {
   method: string;
+  /** Constraint of a route that shares method and path with another one; null without. */
+  constraint: string | null;
   /** Whether it declares a body. */
   hasBody: boolean;
   /** Names of the path parameters. */
@@ -35,16 +37,18 @@ export async function listRoutes(prefix = '/v1/'): Promise<Route[]> {
   return registered.filter(({ url }) => url.startsWith(prefix)).flatMap(toRoutes);
 }
 
-function toRoutes({ method, url, schema, config }: RouteOptions): Route[] {
+function toRoutes({ method, url, schema, config, constraints = {} }: RouteOptions): Route[] {
+  const constraint = Object.keys(constraints)[0] ?? null;
   const params = [...url.matchAll(/:(\w+)/g)].map(([, param]) => param ?? '');
   const idFields = [...new Set([...idPaths(schema?.body, ''), ...idPaths(schema?.querystring, '')])];
   const names = [method].flat().filter((name) => name !== 'HEAD' && name !== 'OPTIONS');
   const hasBody = schema?.body !== undefined;
-  return names.map((name) => ({ method: name, url, params, idFields, hasBody, ...(config && { config }) }));
+  return names.map((name) => ({ method: name, url, constraint, params, idFields, hasBody, ...(config && { config }) }));
 }
 
-/** `METHOD /path` of a route. */
-export const routeName = ({ method, url }: Pick<Route, 'method' | 'url'>): string => `${method} ${url}`;
+/** `METHOD /path` of a route, with its constraint. */
+export const routeName = ({ method, url, constraint }: Pick<Route, 'method' | 'url' | 'constraint'>): string =>
+  constraint === null ? `${method} ${url}` : `${method} ${url} (${constraint})`;
 
 function idPaths(schema: unknown, path: string): string[] {
   if (Array.isArray(schema)) return schema.flatMap((member) => idPaths(member, path));

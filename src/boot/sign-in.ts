@@ -15,10 +15,14 @@ export type AuthenticationDeps = Pick<Deps, 'db' | 'now'> & {
   authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
 };
 
-/** Authenticates by the `Authorization` header, and without one by the session cookie of the console. */
+/**
+ * Authenticates by the `Authorization` header, without one by Anthropic's `x-api-key`, and without both by the session
+ * cookie of the console.
+ */
 export function authenticateBy(deps: AuthenticationDeps): Authenticate {
   return ({ method, headers }) => {
-    const { authorization } = headers;
+    const key = headers['x-api-key'];
+    const authorization = headers.authorization ?? (key === undefined ? undefined : `Bearer ${String(key)}`);
     if (authorization !== undefined || readSessionToken(headers) === null) return deps.authenticateKey(authorization);
     return findSession(deps, method, headers).then((found) => found?.caller ?? deps.authenticateKey(undefined));
   };

@@ -198,7 +198,8 @@ export type GenerationEvent =
       arguments: string;
       tokens: number;
     }
-  | { type: 'choice-end'; choice: number; reason: FinishReason }
+  /** `stopSequence`: the stop sequence that ended the choice, if the engine knows it. */
+  | { type: 'choice-end'; choice: number; reason: FinishReason; stopSequence?: string }
   | { type: 'usage'; usage: GenerationUsage };
 
 /** The backend of a model id, as the model object shows it. */

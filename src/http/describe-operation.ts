@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
+import { ApiError, type ErrorFacts } from '../errors.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
+import type { Protocol } from './protocol.ts';
 
 const ERROR_FIELDS = {
   message: Type.String(),
@@ -34,6 +36,8 @@ export interface RouteFacts {
   hasBody: boolean;
   hasQuery: boolean;
   hasParams: boolean;
+  /** Protocol of the errors; null: OpenAI's. */
+  protocol: Protocol | null;
 }
 
 /** Description, type and code of each error status; the example has the code. */
@@ -71,6 +75,8 @@ const SESSION_ERRORS: typeof ERRORS = {
   429: ['There were too many attempts to sign in.', 'rate_limit_error', 'rate_limit_exceeded'],
 };
 
+const EXAMPLE_REQUEST_ID = 'req_01kf8x5v9n3q7c2m4r6t8w0y1z';
+
 /** Statuses that a client may retry after the seconds of `Retry-After`. */
 const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
@@ -88,7 +94,7 @@ export function errorResponses(facts: RouteFacts): Record<number, object> {
   return Object.fromEntries(statuses.map((status) => [status, errorResponse(status, facts)]));
 }
 
-function errorResponse(status: number, { scope, sessionErrors }: RouteFacts): object {
+function errorResponse(status: number, { scope, sessionErrors, protocol }: RouteFacts): object {
   const isOfSession = sessionErrors.includes(status);
   const [description, type, code] = (isOfSession ? SESSION_ERRORS : ERRORS)[status] ?? ERRORS[500] ?? ['', '', ''];
   const headers = {
@@ -98,8 +104,10 @@ function errorResponse(status: number, { scope, sessionErrors }: RouteFacts): ob
       'www-authenticate': text('Challenge: `Bearer` (RFC 6750), `Cookie` for sessions of the console.'),
     }),
   };
-  const schema = status === 400 && scope === 'inference' ? ScreenedErrorResponse : ErrorResponse;
-  const example = { error: { message: description, type, param: null, code } };
+  const error = new ApiError({ status, type: type as ErrorFacts['type'], code, message: description });
+  const ownSchema = status === 400 && scope === 'inference' ? ScreenedErrorResponse : ErrorResponse;
+  const schema = protocol?.errorSchema ?? ownSchema;
+  const example = protocol?.errorBody(error, EXAMPLE_REQUEST_ID) ?? error.body();
   return { description, headers, content: { 'application/json': { schema, example } } };
 }
 

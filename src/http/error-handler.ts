@@ -70,7 +70,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
     .code(error.status)
     .headers(errorHeaders(error))
     .type('application/json; charset=utf-8')
-    .send(error.body());
+    .send(request.routeOptions.config.protocol?.errorBody(error, request.id) ?? error.body());
 }
 
 /** Installs the responses to thrown errors, unknown paths (404) and wrong methods (405 with `Allow`). */

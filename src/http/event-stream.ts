@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { describeCause } from '../lib/operator-error.ts';
 import { knownError } from './known-error.ts';
+import { OPENAI_STREAM, type StreamFormat } from './protocol.ts';
 import { setRateLimitHeaders } from './rate-limit.ts';
-
-/** Final frame of a complete stream. A stream without it is truncated. */
-const DONE = 'data: [DONE]\n\n';
 
 /** Returns a signal that aborts when the client disconnects before the response is complete, or has disconnected. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
@@ -27,8 +25,6 @@ export class ClientDisconnected extends Error {
 
 /** Silence after which a comment is sent, below the idle timeouts of usual proxies (60 s) and clients (30 s). */
 const MAX_SILENCE_MS = 10_000;
-/** A comment: clients ignore it. */
-const KEEP_ALIVE = ': keep-alive\n\n';
 
 /**
  * Waits for the facts that the head of a stream contains. Returns null after the time that clients and proxies wait for
@@ -43,27 +39,29 @@ export async function waitForHead<T>(facts: Promise<T>): Promise<T | null> {
 }
 
 /**
- * Sends `events` as server-sent events: `data:` frames with JSON, then `[DONE]`. Errors before this call are ordinary
- * error responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Sends a
- * comment while there is no event. Applies backpressure to slow clients. Returns (ends) `events` when the client
- * disconnects.
+ * Sends `events` in the stream format of the route's protocol: server-sent events unless the route names another one.
+ * Errors before this call are ordinary error responses; an error during the stream becomes one frame with the body of
+ * the error, without the end of a complete stream. Sends a comment while there is no event. Applies backpressure to
+ * slow clients. Returns (ends) `events` when the client disconnects.
  */
 export async function sendEvents(reply: FastifyReply, events: AsyncIterable<object>): Promise<void> {
-  const { raw } = reply;
-  setRateLimitHeaders(reply.request, reply);
+  const { raw, request } = reply;
+  const { protocol } = request.routeOptions.config;
+  const format = protocol?.stream ?? OPENAI_STREAM;
+  setRateLimitHeaders(request, reply);
   // Bypasses Fastify's reply pipeline: frames are written to the socket directly.
   reply.hijack();
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': format.contentType,
     'cache-control': 'no-cache, no-transform',
     // Disables response buffering in nginx.
     'x-accel-buffering': 'no',
   });
-  const frames = new FrameWriter(raw);
+  const frames = new FrameWriter(raw, format);
   // In its own packet only when the first event is not there yet.
   setImmediate(() => frames.sendHead());
-  const silence = setInterval(() => frames.comment(KEEP_ALIVE), MAX_SILENCE_MS);
+  const silence = setInterval(() => frames.keepAlive(), MAX_SILENCE_MS);
   try {
     for await (const event of events) {
       silence?.refresh();
@@ -71,13 +69,13 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
       if (raw.writableNeedDrain) await drained(raw);
       if (raw.destroyed) break;
     }
-    frames.end(DONE);
+    frames.end(format.end);
   } catch (error) {
     if (raw.destroyed) return;
     const failure = knownError(error);
-    const fields = { requestId: reply.request.id, code: failure.code, cause: describeCause(failure) };
+    const fields = { requestId: request.id, code: failure.code, cause: describeCause(failure) };
     reply.log.error(fields, 'stream failed');
-    frames.write(failure.body());
+    frames.write(protocol?.errorBody(failure, request.id) ?? failure.body());
     frames.end('');
   } finally {
     clearInterval(silence);
@@ -90,15 +88,17 @@ const MAX_BUFFERED_CHARACTERS = 65_536;
 /** Coalesces the frames of one event-loop turn into one socket write; a write costs more than a frame. */
 class FrameWriter {
   readonly #raw: FastifyReply['raw'];
+  readonly #format: StreamFormat;
   #buffer = '';
 
-  constructor(raw: FastifyReply['raw']) {
+  constructor(raw: FastifyReply['raw'], format: StreamFormat) {
     this.#raw = raw;
+    this.#format = format;
   }
 
   write(event: object): void {
     if (this.#buffer === '') setImmediate(() => this.#flush());
-    this.#buffer += `data: ${JSON.stringify(event)}\n\n`;
+    this.#buffer += this.#format.frame(event);
     if (this.#buffer.length > MAX_BUFFERED_CHARACTERS) this.#flush();
   }
 
@@ -108,8 +108,9 @@ class FrameWriter {
   }
 
   /** Writes a comment immediately, unless the client does not read what it has been sent. */
-  comment(text: string): void {
-    if (!this.#raw.writableNeedDrain && !this.#raw.destroyed) this.#raw.write(text);
+  keepAlive(): void {
+    const { keepAlive } = this.#format;
+    if (keepAlive !== null && !this.#raw.writableNeedDrain && !this.#raw.destroyed) this.#raw.write(keepAlive);
   }
 
   /** Flushes the buffer, writes `last` and ends the response. */

@@ -63,6 +63,9 @@ function mapResponses(paths: Paths, map: (status: string, response: Response, op
 
 const KEY_STATUSES: ReadonlySet<string> = new Set(['401', '403', '429']);
 
+/** Schema of the errors of a protocol, after which its responses are named. */
+const OWN_ERRORS = /schemas\/(?!Screened)(\w+)ErrorResponse"/;
+
 /** Headers and error responses, which many operations share. */
 class SharedParts {
   readonly #headers = new Map<string, unknown>();
@@ -86,7 +89,8 @@ class SharedParts {
 
   /** The status text and the variant; the second response of that name is that of calls of models. */
   #name(status: string, variant: string, response: Json): string {
-    const base = (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '') + variant;
+    const protocol = OWN_ERRORS.exec(JSON.stringify(response['content']))?.[1] ?? '';
+    const base = protocol + (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '') + variant;
     for (const name of [base, `${base}OfModelCall`, `${base}${this.#responses.size}`]) {
       const existing = this.#responses.get(name);
       if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(response)) continue;

@@ -7,6 +7,7 @@ import { errorResponses, type RouteFacts, responseHeaders } from './describe-ope
 import { nameComponents } from './name-components.ts';
 import { describeNulls, NULL_IS_ABSENT } from './null-fields.ts';
 import { operationId } from './operation-id.ts';
+import { OPENAI_STREAM } from './protocol.ts';
 
 /** The request body with the nulls that `NULL_IS_ABSENT` accepts. */
 function describeBody(body: unknown): { body?: object } {
@@ -23,6 +24,7 @@ function routeFacts({ method, config, schema }: RouteOptions): RouteFacts {
     hasBody: schema?.body !== undefined,
     hasQuery: schema?.querystring !== undefined,
     hasParams: schema?.params !== undefined,
+    protocol: config?.protocol ?? null,
   };
 }
 
@@ -33,7 +35,8 @@ function describeResponses(responses: Record<string, object>, facts: RouteFacts)
     const headers = responseHeaders(facts, events !== undefined);
     if ('content' in response)
       return [status, { ...response, headers: { ...headers, ...(response as { headers?: object }).headers } }];
-    const stream = events === undefined ? {} : { 'text/event-stream': { schema: events } };
+    const [streamType = ''] = (facts.protocol?.stream ?? OPENAI_STREAM).contentType.split(';');
+    const stream = events === undefined ? {} : { [streamType]: { schema: events } };
     const description = (response as { description?: string }).description ?? 'Success.';
     return [status, { description, headers, content: { 'application/json': { schema: response }, ...stream } }];
   });

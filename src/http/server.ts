@@ -148,6 +148,8 @@ export async function createServer(options: ServerOptions): Promise<App> {
 function setCommonHeaders(app: Pick<App, 'addHook'>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+    const { requestIdHeader } = request.routeOptions.config.protocol ?? {};
+    if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
     done();
   });
 }

@@ -8,6 +8,8 @@ export interface CollectedChoice {
   /** Null unless the request asked for log probabilities. */
   logprobs: TokenLogprob[] | null;
   reason: FinishReason;
+  /** The stop sequence that ended the answer, if the engine knows it. */
+  stopSequence: string | null;
 }
 
 /** All answers of one generation. */
@@ -31,7 +33,7 @@ export async function collect(
 }
 
 function newChoice(): CollectedChoice {
-  return { text: '', reasoning: '', toolCalls: [], logprobs: null, reason: 'stop' };
+  return { text: '', reasoning: '', toolCalls: [], logprobs: null, reason: 'stop', stopSequence: null };
 }
 
 function addEvent(
@@ -63,5 +65,6 @@ function addEvent(
     }
     case 'choice-end':
       choice.reason = event.reason;
+      choice.stopSequence = event.stopSequence ?? null;
   }
 }

@@ -3,8 +3,15 @@ import { type Checker, isTest, nodeName, type Source, violationAt, walk } from '
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'all']);
 const NEEDED = ['summary', 'tags', 'response'] as const;
-/** Files that serve the API description and the console; their routes may be hidden from the description. */
-const PAGE_ROUTES: ReadonlySet<string> = new Set(['src/http/openapi.ts', 'src/console/routes.ts']);
+/**
+ * Files that serve the API description and the console, and second forms of a path; their routes may be hidden from the
+ * description.
+ */
+const PAGE_ROUTES: ReadonlySet<string> = new Set([
+  'src/http/openapi.ts',
+  'src/console/routes.ts',
+  'src/protocols/anthropic/model-routes.ts',
+]);
 
 /** Requires a schema with summary, tags and response on every route. */
 export const checkRoutes: Checker = (source) => {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createOpenAI } from '@ai-sdk/openai';
+import Anthropic from '@anthropic-ai/sdk';
 import Instructor from '@instructor-ai/instructor';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
@@ -265,8 +266,40 @@ const instructorClient = {
 };
 
 /** In the order of the table. */
+const anthropic = ({ url, apiKey }) => new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
+const textOf = (message) => message.content.map(({ text }) => text).join('');
+
+const anthropicClient = {
+  name: '@anthropic-ai/sdk',
+  chat: async (context) => {
+    const request = { model: context.model, max_tokens: 64, messages };
+    assert.equal(textOf(await anthropic(context).messages.create(request)), TEXT);
+  },
+  stream: async (context) => {
+    const stream = anthropic(context).messages.stream({ model: context.model, max_tokens: 64, messages });
+    assert.equal(await stream.finalText(), TEXT);
+  },
+  tools: async (context) => {
+    const tools = [{ name: 'weather', input_schema: weatherTool.function.parameters }];
+    const request = { model: context.model, max_tokens: 64, tools, messages };
+    const { content, stop_reason } = await anthropic(context).messages.create(request);
+    assert.equal(stop_reason, 'tool_use');
+    const result = { type: 'tool_result', tool_use_id: content[0].id, content: '21' };
+    const next = [...messages, { role: 'assistant', content }, { role: 'user', content: [result] }];
+    assert.equal(textOf(await anthropic(context).messages.create({ ...request, messages: next })), REPORT);
+  },
+  structured: async (context) => {
+    const format = { type: 'json_schema', schema: z.toJSONSchema(Weather) };
+    const request = { model: context.model, max_tokens: 64, messages, output_config: { format } };
+    assert.deepEqual(JSON.parse(textOf(await anthropic(context).messages.create(request))), WEATHER);
+  },
+  errors: (context) =>
+    assertUnknownModel(anthropic(context).messages.create({ model: 'gpt-17', max_tokens: 64, messages })),
+};
+
 export const CLIENTS = [
   openaiClient,
+  anthropicClient,
   aiSdk('ai with @ai-sdk/openai (responses)', (provider, id) => provider(id)),
   aiSdk('ai with @ai-sdk/openai (chat)', (provider, id) => provider.chat(id)),
   langchainClient,

@@ -28,6 +28,7 @@ interface ChoiceState {
   /** Log probabilities of tokens whose text has not arrived. */
   logprobs: ReturnType<typeof tokenLogprobs>;
   reason: string | null;
+  stopSequence: string | null;
   tokens: number;
 }
 
@@ -53,6 +54,7 @@ export class CompletionParser {
       calls: new ToolCallAssembler(choice, parallel, () => newId('toolCall')),
       logprobs: [],
       reason: null,
+      stopSequence: null,
       tokens: 0,
     }));
   }
@@ -146,6 +148,8 @@ export class CompletionParser {
     }
     if (typeof received.finish_reason === 'string' && received.finish_reason !== '')
       state.reason = received.finish_reason;
+    const stop = received.stop_reason ?? received.matched_stop;
+    if (typeof stop === 'string' && this.#request.stop.includes(stop)) state.stopSequence = stop;
   }
 
   #parseDelta(choice: number, state: ChoiceState, part: UpstreamDelta, events: GenerationEvent[]): void {
@@ -180,11 +184,14 @@ export class CompletionParser {
     const text = state.text.end();
     if (text !== '') events.push({ type: 'text-delta', choice, text, tokens: 0 });
     state.calls.end(events);
-    events.push({ type: 'choice-end', choice, reason: this.#describeError(state) });
+    const reason = this.#finishReason(state);
+    const { stopSequence } = state;
+    const stopped = reason === 'stop' && stopSequence !== null ? { stopSequence } : {};
+    events.push({ type: 'choice-end', choice, reason, ...stopped });
   }
 
   /** A tool call takes precedence over the reported reason; a missing reason is inferred. */
-  #describeError({ reason, calls, tokens }: ChoiceState): FinishReason {
+  #finishReason({ reason, calls, tokens }: ChoiceState): FinishReason {
     if (reason === 'abort' || reason === 'error')
       throw invalidResponse(new Error(`the completion ended with '${reason}'`));
     const { maxTokens, choices } = this.#request;

@@ -321,6 +321,24 @@ describe('streams of real servers', () => {
     });
   }
 
+  it('name the stop sequence that ended them, if the request has it', async (t) => {
+    for (const [field, value, expected] of [
+      ['stop_reason', '\n"', '\n"'],
+      ['matched_stop', '\n"', '\n"'],
+      ['stop_reason', 128_009, undefined],
+      ['stop_reason', 'another', undefined],
+    ] as const) {
+      const { engine } = await scripted(
+        t,
+        respondWithStream(chunk({ content: 'a' }), chunk({}, { finish_reason: 'stop', [field]: value }), '[DONE]'),
+      );
+      const ends = [];
+      for await (const event of engine.generate(asked({ stop: ['\n"'] }), new AbortController().signal))
+        if (event.type === 'choice-end') ends.push(event.stopSequence);
+      assert.deepEqual(ends, [expected]);
+    }
+  });
+
   it('comments, CRLF, event names and any fragmentation change nothing', async (t) => {
     const lines = `: ping\r\n\r\nevent: message\r\ndata: ${JSON.stringify(chunk({ content: 'é日😀' }))}\r\n\r\n: ping\r\n\r\ndata: ${JSON.stringify(finish('stop'))}\r\n\r\ndata: [DONE]\r\n\r\n`;
     const { engine } = await scripted(t, async (_request, response) => {

@@ -15,6 +15,9 @@ export interface UpstreamChoice {
   text?: unknown;
   logprobs?: unknown;
   finish_reason?: unknown;
+  /** The stop sequence that ended the choice, as vLLM and SGLang name it; a token id for a stop token. */
+  stop_reason?: unknown;
+  matched_stop?: unknown;
 }
 
 /** A delta, or a message, which is treated as the only delta. */

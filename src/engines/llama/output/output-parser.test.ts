@@ -10,6 +10,8 @@ interface Told {
   reasoning: string;
   calls: { name: string; arguments: string }[];
   reason: string | null;
+  /** The stop sequence that ended the completion; absent when none did. */
+  stopSequence?: string;
   tokens: number;
 }
 
@@ -26,6 +28,7 @@ function tell(text: string, size: number, { form, constrained = false, why = 'st
   const take = (event: OutputEvent): void => {
     if (event.type === 'choice-end') {
       told.reason = event.reason;
+      if (event.stopSequence !== undefined) told.stopSequence = event.stopSequence;
       return;
     }
     told.tokens += event.tokens;
@@ -76,7 +79,7 @@ const ARGUMENTS = '{"a": "}\\"{", "b": [1, {"c": 2}]}';
 
 describe('an answer', () => {
   it('is text up to a stop sequence, or all of it', () => {
-    always('one two three', { form: { stop: [' tw', 'x'] } }, { text: 'one' });
+    always('one two three', { form: { stop: [' tw', 'x'] } }, { text: 'one', stopSequence: ' tw' });
     always('one two three', { form: { stop: ['threes'] } }, { text: 'one two three' });
     always('one two', { why: 'length' }, { text: 'one two', reason: 'length' });
   });
@@ -172,6 +175,14 @@ describe('an answer', () => {
     always(' hm</think> one', { form: { ...form, reasoning: 'open' } }, { reasoning: 'hm', text: 'one' });
   });
   it('a stop sequence ends the content, not the reasoning', () => {
-    always('a b</think>c b d', { form: { reasoning: 'open', stop: [' b'] } }, { reasoning: 'a b', text: 'c' });
+    always(
+      'a b</think>c b d',
+      { form: { reasoning: 'open', stop: [' b'] } },
+      {
+        reasoning: 'a b',
+        text: 'c',
+        stopSequence: ' b',
+      },
+    );
   });
 });

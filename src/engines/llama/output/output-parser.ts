@@ -67,6 +67,7 @@ export class OutputParser {
   /** Leading white space, which is dropped if only tool calls follow. */
   #pendingWhitespace = '';
   #hasText = false;
+  #stopSequence: string | null = null;
   #unreportedTokens = 0;
   #readLength = 0;
   #emittedLength = 0;
@@ -113,7 +114,8 @@ export class OutputParser {
     if (!this.#emitter.any) this.#flushWhitespace();
     this.#mode = 'over';
     const reason: FinishReason = why === 'stop' && this.#emitter.any ? 'tool_calls' : why;
-    this.#emit({ type: 'choice-end', choice: this.#form.choice, reason });
+    const stopSequence = reason === 'stop' && this.#stopSequence !== null ? { stopSequence: this.#stopSequence } : {};
+    this.#emit({ type: 'choice-end', choice: this.#form.choice, reason, ...stopSequence });
   }
 
   #textScanner(held = ''): TextScanner {
@@ -176,6 +178,7 @@ export class OutputParser {
     if (found === this.#form.calls?.format.begin) this.#beginCall(found, true, this.#isConstrained(rest));
     else {
       this.#logprobs = [];
+      this.#stopSequence = found;
       this.#mode = 'over';
     }
     return rest;
@@ -270,6 +273,7 @@ export class OutputParser {
     const { clear, found } = opening.push(this.#opener);
     if (found !== null) {
       this.#emitText(clear);
+      this.#stopSequence = found;
       this.#mode = 'over';
       return '';
     }
