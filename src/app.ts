@@ -29,6 +29,7 @@ import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
 import { documentRoutes } from './knowledge-bases/documents/routes.ts';
 import { ingestionControlRoutes } from './knowledge-bases/ingestion/routes.ts';
 import { ingestionRoutes } from './knowledge-bases/jobs/routes.ts';
+import { pageRoutes } from './knowledge-bases/pages/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import type { Caller } from './lib/caller.ts';
@@ -105,6 +106,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   ingestionRoutes(app, deps);
   ingestionControlRoutes(app, deps);
   documentRoutes(app, deps);
+  pageRoutes(app, deps);
   retrievalRoutes(app, deps);
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);

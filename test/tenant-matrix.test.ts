@@ -34,6 +34,7 @@ const GLOBAL_PARAMS: Record<string, string> = {
   user_id: 'only users manage people; `src/users/users.test.ts` tries foreign ids',
   invitation_id: 'as `user_id`',
   model_id: 'models are the same for all organizations',
+  page: 'number of a page',
 };
 
 /** How a field of a body or query is sent. `url` and `body` get own ids, and the id to send. */
@@ -176,6 +177,8 @@ const EXEMPT_FIELDS: Record<string, string> = {
   'config.page_ids': 'id of another service',
   'config.database_ids': 'id of another service',
   'config.folder_ids': 'id of another service',
+  'GET /v1/knowledge-bases/:kb_id/documents/:document_id/pages/:page chunk_id':
+    'a chunk of the document; `src/knowledge-bases/pages/pages.slow.test.ts` tries those of others',
   'GET /v1/usage key_id': 'a filter within the organization; a foreign key has no rows there',
   'GET /v1/guardrail-blocks policy_id': 'a filter within the organization; a foreign policy has no rows there',
   'GET /v1/usage/summary organization_id': 'as `GET /v1/usage`',
@@ -213,7 +216,9 @@ describe('an id of another organization', () => {
       it(`${routeName(route)} with a foreign ${param} answers as with an unknown one`, async () => {
         assert.ok(param in own, `add '${param}' to test/tenant-resources.ts, or to GLOBAL_PARAMS of this file`);
         const url = (id: string) =>
-          route.url.replaceAll(/:(\w+)/g, (_, name: string) => (name === param ? id : String(own[name as Resource])));
+          route.url.replaceAll(/:(\w+)/g, (_, name: string) =>
+            name === param ? id : String(own[name as Resource] ?? 1),
+          );
         const body = hasBody(route) ? (BODIES[routeName(route)] ?? {}) : undefined;
         const id = foreign[param as Resource];
         const [found, missing] = [await send(route, url(id), body), await send(route, url(unknown(id)), body)];

@@ -3,6 +3,7 @@ import type { Extraction, ReaderInput } from './extracted-document.ts';
 import { type DocumentFormat, documentFormat, parseCharset } from './formats.ts';
 import { IngestionError } from './ingestion-error.ts';
 import { DOCUMENT_SECONDS } from './limits.ts';
+import type { PageImage, PageRequest } from './pdf/render-page.ts';
 import { READER_LIMITS, type ReaderLimits, ReaderProcess } from './reader-process.ts';
 import { spool } from './spool.ts';
 
@@ -90,6 +91,25 @@ export class Extractor {
     } catch (error) {
       if (!(error instanceof IngestionError) || error.code !== 'too_large') throw error;
       yield { part: '', error };
+    }
+  }
+
+  /**
+   * Renders a page of a PDF. Throws an `IngestionError`: `not_found` for a page that does not exist, those of `extract`
+   * for a file that cannot be read. Throws the signal's reason, and errors of `content`.
+   */
+  async render(content: SourceFile['content'], page: PageRequest, signal: AbortSignal): Promise<PageImage> {
+    const abort = AbortSignal.any([signal, this.#closed.signal]);
+    const { remove, ...file } = await spool(content, this.#folder, abort);
+    try {
+      const reader = await this.#acquire(abort);
+      try {
+        return await reader.render({ content: file.content, bytes: file.bytes }, page, abort);
+      } finally {
+        this.#release(reader);
+      }
+    } finally {
+      await remove();
     }
   }
 

@@ -7,7 +7,8 @@ import type { Extraction, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 import { IngestionError } from './ingestion-error.ts';
 import { READER_BUFFER_MB, READER_HEAP_MB, READER_YOUNG_HEAP_MB } from './limits.ts';
-import type { ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
+import type { PageImage, PageRequest } from './pdf/render-page.ts';
+import type { PageInput, ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
 /** Time that a reader has to abandon a file before it is killed. */
 const CLOSE_MS = 1_000;
@@ -64,7 +65,7 @@ export class ReaderProcess {
       for (;;) {
         const reply = await this.#send(request, signal);
         isFinished = reply.type !== 'part';
-        if (reply.type === 'end') return;
+        if (reply.type === 'end' || reply.type === 'page') return;
         if (reply.type === 'failed') {
           yield { part: '', error: toIngestionError(reply.error) };
           return;
@@ -77,6 +78,18 @@ export class ReaderProcess {
       if (this.#pending !== null) await this.stop();
       else if (this.#child !== null && !isFinished)
         await this.#send({ type: 'close' }, AbortSignal.timeout(CLOSE_MS)).catch(() => this.stop());
+    }
+  }
+
+  /** Renders a page of a PDF. Throws an `IngestionError`, and the signal's reason. */
+  async render(input: PageInput, page: PageRequest, signal: AbortSignal): Promise<PageImage> {
+    try {
+      const reply = await this.#send({ type: 'render', input, page }, signal);
+      if (reply.type === 'page') return reply.image;
+      if (reply.type === 'failed') throw toIngestionError(reply.error);
+      throw new Error(`the reader process answered '${reply.type}' to 'render'`);
+    } finally {
+      if (this.#pending !== null) await this.stop();
     }
   }
 

@@ -10,6 +10,10 @@ let documents: AsyncGenerator<Extraction> | null = null;
 
 async function answer(request: ReaderRequest): Promise<ReaderReply> {
   try {
+    if (request.type === 'render') {
+      const { renderPage } = await import('./pdf/render-page.ts');
+      return { type: 'page', image: await renderPage(request.input, request.page) };
+    }
     if (request.type === 'open') documents = readDocument(request.format, request.input);
     if (request.type === 'close') await documents?.return(undefined);
     const next = await documents?.next();

@@ -43,7 +43,7 @@ export function prepareContentResponse(row: FileRow, request: ContentRequest): C
 }
 
 /** Compares `If-None-Match` weakly (RFC 9110): proxies may mark the tag as weak. */
-function matchesEtag(header: string | undefined, etag: string): boolean {
+export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((part) => ['*', etag, `W/${etag}`].includes(part.trim()));
 }

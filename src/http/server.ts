@@ -53,7 +53,7 @@ const EXPOSED_HEADERS = [
   ...['requests', 'tokens'].flatMap((kind) =>
     ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-${kind}`),
   ),
-  ...['etag', 'content-disposition'],
+  ...['etag', 'content-disposition', 'x-passage-marked'],
 ];
 
 /** Methods of all routes; the plugin allows only GET, HEAD and POST by default. */

@@ -50,6 +50,7 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'jobs',
     'documents',
     'data-sources',
+    'pages',
     'index-integrity',
     'ingestion',
     'retrieval',

@@ -13,6 +13,19 @@ export interface PageBitmap {
   pixels: Uint8Array;
 }
 
+/** A rectangle in pixels from the upper left corner. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A character of a page with its box; empty for white space that pdfium has inserted. */
+export interface PageCharacter extends Box {
+  text: string;
+}
+
 /** What the images of a page cover, without those inside forms. */
 export interface PageImages {
   /** Share of the page's area, at most 1. */
@@ -28,6 +41,8 @@ const IMAGE_OBJECT = 3;
 const WHITE = 0xffffffff;
 /** Objects of a page among which images are searched: scans have few. */
 const MAX_OBJECTS = 1_000;
+/** Maximum characters read of a page; a full newspaper page has 50,000. */
+const MAX_CHARACTERS = 200_000;
 
 let library: Promise<WrappedPdfiumModule> | null = null;
 
@@ -106,6 +121,42 @@ export class PdfiumDocument {
         return { width, height, pixels: this.#copyRows(bitmap, isGray ? width : 4 * width, height) };
       } finally {
         pdfium.FPDFBitmap_Destroy(bitmap);
+      }
+    });
+  }
+
+  /** Returns the characters of a page (from 1), with boxes on its rendering of `width` by `height` pixels. */
+  pageCharacters(number: number, { width, height }: Pick<PageBitmap, 'width' | 'height'>): PageCharacter[] {
+    const pdfium = this.#pdfium;
+    const { HEAPF32, HEAP32, wasmExports } = runtime(pdfium);
+    return this.#usePage(number, (page) => {
+      const text = pdfium.FPDFText_LoadPage(page);
+      // An FS_RECTF: left, top, right, bottom. The first two places take the device coordinates afterwards.
+      const out = wasmExports.malloc(16);
+      const toPixels = (x: number, y: number): readonly [number, number] => {
+        pdfium.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, out, out + 4);
+        const [left = 0, top = 0] = HEAP32().subarray(out >> 2, (out >> 2) + 2);
+        return [left, top];
+      };
+      try {
+        const count = Math.min(MAX_CHARACTERS, Math.max(0, pdfium.FPDFText_CountChars(text)));
+        return Array.from({ length: count }, (_, i) => {
+          const code = pdfium.FPDFText_GetUnicode(text, i);
+          const isKnown = pdfium.FPDFText_GetLooseCharBox(text, i, out);
+          const [x0 = 0, y0 = 0, x1 = 0, y1 = 0] = isKnown ? HEAPF32().slice(out >> 2, (out >> 2) + 4) : [];
+          // The page may be rotated.
+          const [[ax, ay], [bx, by]] = [toPixels(x0, y0), toPixels(x1, y1)];
+          const box = {
+            left: Math.min(ax, bx),
+            top: Math.min(ay, by),
+            right: Math.max(ax, bx),
+            bottom: Math.max(ay, by),
+          };
+          return { text: code <= 0x10ffff ? String.fromCodePoint(code) : '', ...box };
+        });
+      } finally {
+        wasmExports.free(out);
+        pdfium.FPDFText_ClosePage(text);
       }
     });
   }
