@@ -23,6 +23,7 @@ import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
 import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
+import { purgeExpiredDocuments } from './retention/purge-expired-documents.ts';
 import { type PurgeDeps, purgeOrganizations } from './retention/purge-organizations.ts';
 import { pruneSessions } from './users/sessions/prune-sessions.ts';
 
@@ -69,6 +70,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'prune sessions', everyMs: HOUR_MS, run: () => pruneSessions(deps) },
     { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
     { name: 'purge deleted organizations', everyMs: PURGE_MS, run: () => purgeOrganizations(deps, signal) },
+    { name: 'delete expired documents', everyMs: MINUTE_MS, run: () => purgeExpiredDocuments(deps, signal) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },

@@ -93,6 +93,8 @@ export interface TestApiOptions {
   scoreTexts?: Deps['scoreTexts'];
   /** Default rate limits of keys, as `QUIRE_RATE_LIMITS`; `off` unless given. */
   rateLimits?: string;
+  /** Clock of the use cases, in Unix milliseconds. */
+  now?: () => number;
   /** Clock of the rate limits. */
   limitClock?: () => number;
   /** Folder of a built console; none unless given. */
@@ -156,7 +158,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
-    now: Date.now,
+    now: options.now ?? Date.now,
   };
   const evictKeys = (id: string) => [authenticator.evict(id), billing.evictLimits(id)];
   const limitStore = new MemoryLimitStore(options.limitClock);

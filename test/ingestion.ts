@@ -124,6 +124,12 @@ async function findOrganization(api: TestApi, baseId: string): Promise<[string]>
   return [base.organizationId];
 }
 
+/** Makes a write that returns nothing return no replaced chunks. */
+const orNone =
+  (write: (...args: Parameters<Replace>) => Promise<unknown>) =>
+  async (...args: Parameters<Replace>) =>
+    ((await write(...args)) ?? []) as string[];
+
 type Replace = TestApi['deps']['chunks']['replace'];
 
 /** A knowledge base with one in-memory source, its ingestion and its results. */
@@ -155,12 +161,12 @@ export async function ingestInMemory(api: TestApi, items: Record<string, string>
      * Runs a job with `write` instead of the index's `replace`, which is its first argument. Returns the id of the job.
      */
     syncWith: async (
-      write: (replace: Replace, ...args: Parameters<Replace>) => Promise<void>,
+      write: (replace: Replace, ...args: Parameters<Replace>) => Promise<unknown>,
       signal = new AbortController().signal,
     ) => {
       const id = await made.queueJob();
       const replace = api.deps.chunks.replace.bind(api.deps.chunks);
-      const mocked = mock.method(api.deps.chunks, 'replace', (...args: Parameters<Replace>) => write(replace, ...args));
+      const mocked = mock.method(api.deps.chunks, 'replace', orNone(write.bind(null, replace)));
       await made.run(id, signal).catch((error: Error) => assert.match(error.message, /killed/));
       mocked.mock.restore();
       return id;

@@ -26,8 +26,12 @@ const BODIES: Record<string, object> = {
     config: { urls: ['https://example.com'] },
   },
   'POST /v1/knowledge-bases/:kb_id/retrieve': { query: 'text' },
+  'POST /v1/knowledge-bases/:kb_id/documents': { key: 'a', text: 'text' },
   'POST /v1/guardrail-policies/:policy_id/test': { input: 'text' },
 };
+
+/** Query strings of routes that need one. */
+const QUERIES: Record<string, string> = { 'DELETE /v1/knowledge-bases/:kb_id/documents': '?key=a' };
 
 /** Path parameters that are not ids of an organization's resources, with the reason. */
 const GLOBAL_PARAMS: Record<string, string> = {
@@ -133,6 +137,11 @@ const ID_FIELDS: Record<string, IdField> = {
     url: ({ kb_id, ds_id }) => `/v1/knowledge-bases/${kb_id}/data-sources/${ds_id}`,
     body: (id) => ({ config: { file_ids: [id] } }),
   },
+  'POST /v1/knowledge-bases/:kb_id/documents file_id': {
+    resource: 'file_id',
+    url: ({ kb_id }) => `/v1/knowledge-bases/${kb_id}/documents`,
+    body: (id) => ({ key: 'a', file_id: id }),
+  },
   'POST /v1/admin/keys organization_id': { resource: 'organization_id', body: (id) => ({ organization_id: id }) },
   'GET /v1/admin/keys organization_id': {
     resource: 'organization_id',
@@ -218,7 +227,7 @@ describe('an id of another organization', () => {
         const url = (id: string) =>
           route.url.replaceAll(/:(\w+)/g, (_, name: string) =>
             name === param ? id : String(own[name as Resource] ?? 1),
-          );
+          ) + (QUERIES[routeName(route)] ?? '');
         const body = hasBody(route) ? (BODIES[routeName(route)] ?? {}) : undefined;
         const id = foreign[param as Resource];
         const [found, missing] = [await send(route, url(id), body), await send(route, url(unknown(id)), body)];

@@ -1,9 +1,11 @@
 import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
+import type { DocumentMetadata } from '../extraction/document-metadata.ts';
 import type { PageRenderer } from './browser/page-renderer.ts';
 import type { CrawlStore } from './crawl-store.ts';
 import type { DriveStore } from './drive-store.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
+import type { PostedStore } from './posted-store.ts';
 
 /** An item of a data source that can be fetched: a file, a page, an object of a bucket. */
 export interface SourceItem {
@@ -15,6 +17,10 @@ export interface SourceItem {
   name: string;
   /** `https://...`, `s3://...` or a file id; null without one. */
   uri: string | null;
+  /** Metadata that overrides the document's own. */
+  metadata?: DocumentMetadata;
+  /** When the document expires; null or absent: never. */
+  expiresAt?: Date | null;
   /** Facts of the listing that `fetch` needs; not stored. */
   details?: Record<string, unknown>;
 }
@@ -38,6 +44,7 @@ export type ConnectorDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'> & {
   /** State of the connectors that continue their last listing. */
   crawlStore: CrawlStore;
   driveStore: DriveStore;
+  postedStore: PostedStore;
   /** The only way to the network. */
   http: GuardedHttp;
   /** Runs the JavaScript of pages; null when the operator has not enabled it. */
@@ -56,6 +63,8 @@ export interface Connector<Config extends TSchema = TSchema> {
   secretFields: readonly string[];
   /** URLs to which secrets are sent, without credentials of their own. They change only together with the secrets. */
   secretDestinations?: readonly string[];
+  /** Whether `list` yields new and changed items only: the others do not count as deleted. */
+  listsChangesOnly?: true;
   /** Whether the deletion of more than half of the documents waits for a second listing. For remote services. */
   confirmsDeletions?: true;
   /** Validates what the schema cannot express and returns the config to store. Throws 400 naming `config.<path>`. */

@@ -3,7 +3,7 @@ import { IngestionError } from '../extraction/ingestion-error.ts';
 import { requireFormat } from '../files/formats.ts';
 import { selectFile, selectFilesOfIds } from '../files/store.ts';
 import { COMMON_FIELDS } from './config-fields.ts';
-import type { Connector } from './connector.ts';
+import type { Connector, ConnectorDeps, SourceContent } from './connector.ts';
 
 /** Maximum files of one data source. */
 const MAX_FILES = 10_000;
@@ -34,14 +34,21 @@ export const fileUpload: Connector<typeof Config> = {
       }
     }
   },
-  async fetch({ db, blobs, organizationId }, _config, { key }, signal) {
-    const row = await selectFile(db.sql, organizationId, key);
-    if (row === null) throw new IngestionError('file_not_found', `The file '${key}' has been deleted.`);
-    return {
-      bytes: await blobs.read(row.blobKey, null, signal),
-      filename: row.filename,
-      mediaType: requireFormat(row.filename).mediaType,
-      metadata: {},
-    };
-  },
+  fetch: (deps, _config, { key }, signal) => fetchUploadedFile(deps, key, signal),
 };
+
+/** Reads a file of the organization. Throws an `IngestionError` `file_not_found` for a deleted one. */
+export async function fetchUploadedFile(
+  { db, blobs, organizationId }: Pick<ConnectorDeps, 'db' | 'blobs' | 'organizationId'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<SourceContent> {
+  const row = await selectFile(db.sql, organizationId, id);
+  if (row === null) throw new IngestionError('file_not_found', `The file '${id}' has been deleted.`);
+  return {
+    bytes: await blobs.read(row.blobKey, null, signal),
+    filename: row.filename,
+    mediaType: requireFormat(row.filename).mediaType,
+    metadata: {},
+  };
+}

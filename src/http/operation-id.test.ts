@@ -9,6 +9,8 @@ describe('operationId', () => {
       ['POST', '/v1/chat/completions', 'createChatCompletion'],
       ['GET', '/v1/files', 'listFiles'],
       ['GET', '/v1/files/:file_id', 'getFile'],
+      ['DELETE', '/v1/files/:file_id', 'deleteFile'],
+      ['DELETE', '/v1/files', 'deleteFiles'],
       ['GET', '/v1/files/:file_id/content', 'getFileContent'],
       ['POST', '/v1/batches/:batch_id/cancel', 'cancelBatch'],
       ['PUT', '/v1/guardrail-policies/:policy_id', 'setGuardrailPolicy'],

@@ -12,6 +12,7 @@ export function operationId(method: string, url: string): string {
   const isItem = isParameter(segments.at(-1) ?? '');
   const isPlural = singular(last) !== last;
   if (method === 'GET' && !isItem && isPlural) return `list${pascal(owners)}${pascalWord(last)}`;
+  if (method === 'DELETE' && !isItem && isPlural) return `delete${pascal(owners)}${pascalWord(last)}`;
   if (method !== 'POST') return `${VERBS[method] ?? method.toLowerCase()}${pascal(owners)}${pascal([last])}`;
   const isAction = owners.length > 0 && !isPlural;
   return isAction ? `${camelWord(last)}${pascal(owners)}` : `create${pascal(owners)}${pascal([last])}`;

@@ -1,5 +1,5 @@
 import { type AnyPgColumn, bigint, index, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
-import { DATA_SOURCE_TYPES } from '../connectors/source-types.ts';
+import { STORED_SOURCE_TYPES } from '../connectors/source-types.ts';
 
 /** JSON objects of callers. */
 export type Metadata = Record<string, unknown>;
@@ -70,7 +70,7 @@ export const dataSources = pgTable(
     knowledgeBaseId: knowledgeBaseColumn(),
     organizationId: text('organization_id').notNull(),
     type: text({
-      enum: DATA_SOURCE_TYPES,
+      enum: STORED_SOURCE_TYPES,
     }).notNull(),
     name: text().notNull(),
     /** The config without its secrets. */

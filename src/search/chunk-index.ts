@@ -5,27 +5,29 @@ import type { Table } from '@lancedb/lancedb';
 import { FairSemaphore } from '../lib/fair-semaphore.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
+import { pause } from '../lib/retry.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
-import { BASE_SCHEMA, type IndexedChunk, rangeColumns, toRows } from './chunk-rows.ts';
+import { BASE_SCHEMA, type IndexedChunk } from './chunk-rows.ts';
 import {
-  addColumns,
   buildLookups,
   buildTerms,
   buildVectors,
   type ChunkHit,
   invalidateFacts,
   searchTerms,
+  selectIds,
   selectVectors,
   tableFacts,
 } from './chunk-table.ts';
 import { columnIn } from './filter.ts';
-import { type IndexCaches, IndexConnection } from './index-connection.ts';
+import { type IndexCaches, IndexConnection, SHARED_CONSISTENCY_SECONDS } from './index-connection.ts';
 import { callIndex } from './index-outage.ts';
 import { FLAT_ROWS, type MaintenanceStep, planMaintenance, type TableState } from './maintenance.ts';
 import { scanTable } from './scan-table.ts';
 import { type ChunkSearch, type KeywordQuery, searchTable } from './search-table.ts';
 import { FileSyncer } from './sync-files.ts';
 import { tokenizeQuery } from './terms.ts';
+import { deleteRows, writeChunks } from './write-chunks.ts';
 
 /** Age after which old versions of a table are removed: no search reads them any more. */
 const VERSION_RETENTION_MS = 60_000;
@@ -130,23 +132,26 @@ export class ChunkIndex {
   }
 
   /**
-   * Replaces all chunks of the documents by `chunks`. `isNew`: the index holds none of them yet, which saves a
-   * deletion. Idempotent.
+   * Replaces all chunks of the documents by `chunks`; those with stored ids in one step for searches. `isNew`: the
+   * index holds none of the documents, which saves a lookup. `keepsReplaced`: the other chunks stay searchable, and
+   * their ids are returned for `removeChunks`; resolves when every process of a shared store sees the new ones.
+   * Idempotent.
    */
   async replace(
     baseId: string,
     documentIds: readonly string[],
-    { chunks, isNew }: { chunks: readonly IndexedChunk[]; isNew: boolean },
-  ): Promise<void> {
-    await this.#serializeWrite(baseId, async () => {
+    { chunks, isNew, keepsReplaced }: { chunks: readonly IndexedChunk[]; isNew: boolean; keepsReplaced?: boolean },
+  ): Promise<string[]> {
+    const written = new Set(chunks.map(({ id }) => id));
+    const replaced = await this.#serializeWrite(baseId, async () => {
       const table = await this.#table(baseId);
-      if (!isNew) await this.#deleteFrom(baseId, table, documentIds);
-      if (chunks.length === 0) return;
-      const columns = await addColumns(table, rangeColumns(chunks));
-      await table.add(toRows(chunks, columns));
-      // Keyword search needs an index built from at least one row; it finds later rows by a scan.
-      if (!(await tableFacts(table)).indexed.has('terms')) await buildTerms(table);
+      const ids = isNew ? [] : await selectIds(table, documentIds);
+      this.#countDeleted(baseId, await writeChunks(table, chunks, isNew));
+      return ids.filter((id) => !written.has(id));
     });
+    if (keepsReplaced !== true) await this.removeChunks(baseId, replaced);
+    else if (this.#folder === null && !isNew) await pause(SHARED_CONSISTENCY_SECONDS * 1000);
+    return replaced;
   }
 
   /** Returns the vectors of the documents' chunks by chunk id, to write them again with other fields. */
@@ -158,7 +163,16 @@ export class ChunkIndex {
   async remove(baseId: string, documentIds: readonly string[]): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
-      if (table !== null) await this.#deleteFrom(baseId, table, documentIds);
+      if (table !== null) this.#countDeleted(baseId, await deleteRows(table, 'document_id', documentIds));
+    });
+  }
+
+  /** Removes chunks. Idempotent. */
+  async removeChunks(baseId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#serializeWrite(baseId, async () => {
+      const table = await this.#existingTable(baseId);
+      if (table !== null) this.#countDeleted(baseId, await deleteRows(table, 'id', ids));
     });
   }
 
@@ -262,11 +276,8 @@ export class ChunkIndex {
     };
   }
 
-  async #deleteFrom(baseId: string, table: Table, documentIds: readonly string[]): Promise<void> {
-    if (documentIds.length === 0) return;
-    const before = await table.countRows();
-    await table.delete(columnIn('document_id', documentIds));
-    this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + before - (await table.countRows()));
+  #countDeleted(baseId: string, rows: number): void {
+    this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + rows);
   }
 
   /** Runs a search when the current organization gets a permit. */

@@ -53,6 +53,12 @@ export function rangeColumns(chunks: readonly IndexedChunk[]): string[] {
   return [...new Set(chunks.flatMap(({ fields }) => [...fieldRanges(fields).keys()]))];
 }
 
+/** Names of the columns of a table beside those of every table. */
+export function extraColumns(schema: Schema): string[] {
+  const base = new Set(BASE_SCHEMA.fields.map(({ name }) => name));
+  return schema.fields.map(({ name }) => name).filter((name) => !base.has(name));
+}
+
 /** Converts chunks to an Arrow table. `extraColumns`: existing range columns; values of others are dropped. */
 export function toRows(chunks: readonly IndexedChunk[], extraColumns: readonly string[]): Table {
   const ranges = chunks.map(({ fields }) => fieldRanges(fields));

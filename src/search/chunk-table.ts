@@ -163,6 +163,13 @@ export async function selectVectors(table: Table, documentIds: readonly string[]
   return new Map(Array.from({ length: result.numRows }, (_, i) => [String(ids?.get(i)), vectors?.get(i)?.toArray()]));
 }
 
+/** Returns the ids of the documents' chunks. */
+export async function selectIds(table: Table, documentIds: readonly string[]): Promise<string[]> {
+  const result = await table.query().where(columnIn('document_id', documentIds)).select(['id']).toArrow();
+  const ids = result.getChild('id');
+  return Array.from({ length: result.numRows }, (_, i) => String(ids?.get(i)));
+}
+
 /** Dot product, which is the cosine of L2-normalised vectors. */
 function dot(a: Float32Array, b: ArrayLike<number>): number {
   let sum = 0;

@@ -19,7 +19,7 @@ const BYTES_PER_MB = 1_048_576n;
  */
 const MAX_ENTRIES_PER_MB = 256;
 /** Maximum time until writes of other processes become visible in a shared store. */
-const SHARED_CONSISTENCY_SECONDS = 1;
+export const SHARED_CONSISTENCY_SECONDS = 1;
 
 /** A connection to LanceDB, and the caches of the tables that it opens. */
 export class IndexConnection {

@@ -12,7 +12,8 @@ import { SchemaFields } from './data-source-fields.tsx';
 import { type Config, type FieldSchema, sourceSchemas, toConfig, toFormValues } from './data-source-schema.ts';
 import { useDataSourceMessages } from './messages.ts';
 
-type SourceType = Schema<'DataSource'>['type'];
+/** Types of data sources that can be created. */
+type SourceType = Schema<'ProbeDataSource'>['type'];
 type StoredSource = Pick<Schema<'DataSource'>, 'id' | 'type' | 'name' | 'config'>;
 
 interface DialogProps {
@@ -33,7 +34,7 @@ type FormProps = DialogProps & { schemas: ReadonlyMap<string, FieldSchema> };
 function DataSourceForm({ kbId, source, onClose, schemas }: FormProps) {
   const sources = useDataSourceMessages();
   const common = useCommonMessages();
-  const [type, setType] = useState<SourceType>(source?.type ?? 'web_crawl');
+  const [type, setType] = useState((source?.type ?? 'web_crawl') as SourceType);
   const schema = schemas.get(type) ?? {};
   const [name, setName] = useState(source?.name ?? '');
   const [values, setValues] = useState<Config>(() => toFormValues(schema, source?.config ?? {}));
@@ -110,7 +111,8 @@ async function storeSource(kbId: string, stored: StoredSource | null, source: Om
 
 type TestResult = Schema<'DataSourceProbe'>;
 
-interface TestedSource extends Pick<StoredSource, 'type' | 'config'> {
+interface TestedSource extends Pick<StoredSource, 'config'> {
+  type: SourceType;
   /** The stored data source, whose secrets are used where the config has none. */
   id: string | undefined;
 }

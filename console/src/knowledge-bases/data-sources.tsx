@@ -92,15 +92,19 @@ function SourceActions({ kbId, source, isOpening, onEdit }: SourceActionsProps) 
   const refreshes = ['data-sources', 'knowledge-base', 'documents', 'jobs'];
   return (
     <Group gap={4} wrap="nowrap">
-      <RowButton label={kb.edit} name={source.name} loading={isOpening} onClick={onEdit} />
-      <ConfirmButton
-        label={kb.sync}
-        name={source.name}
-        text={sources.syncText}
-        color="blue"
-        action={() => api.POST('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}/sync', { params })}
-        refreshes={refreshes}
-      />
+      {source.type !== 'api' && (
+        <>
+          <RowButton label={kb.edit} name={source.name} loading={isOpening} onClick={onEdit} />
+          <ConfirmButton
+            label={kb.sync}
+            name={source.name}
+            text={sources.syncText}
+            color="blue"
+            action={() => api.POST('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}/sync', { params })}
+            refreshes={refreshes}
+          />
+        </>
+      )}
       <ConfirmButton
         label={common.delete}
         name={source.name}

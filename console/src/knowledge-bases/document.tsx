@@ -6,6 +6,8 @@ import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import { useFileMessages } from '../files/messages.ts';
+import { useFormat } from '../ui/format.ts';
+import { fill } from '../ui/language.tsx';
 import { Page, UnfinishedPage } from '../ui/page.tsx';
 import { MoreButton, nextPage } from '../ui/resource-table.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
@@ -21,6 +23,7 @@ const route = getRouteApi('/shell/knowledge-bases/$kbId/documents/$documentId');
 /** A document: its text with the chunks, and its metadata. `?chunk=ID` highlights a chunk: citations link to it. */
 export function DocumentPage() {
   const kb = useKnowledgeBaseMessages();
+  const format = useFormat();
   const { kbId, documentId } = route.useParams();
   const { chunk: highlighted } = route.useSearch();
   const document = useQuery({
@@ -34,7 +37,7 @@ export function DocumentPage() {
   if (document.data === undefined || chunksQuery.data === undefined) {
     return <UnfinishedPage title={kb.documents} queries={[document, chunksQuery]} />;
   }
-  const { name, status, source_uri: uri, error } = document.data;
+  const { name, status, source_uri: uri, error, expires_at: expiresAt } = document.data;
   return (
     <Page title={name} action={<DocumentPageActions kbId={kbId} document={document.data} />}>
       <Breadcrumbs>
@@ -46,6 +49,7 @@ export function DocumentPage() {
       <Group>
         <StatusBadge status={status} />
         {uri !== null && <SourceLink uri={uri} />}
+        {expiresAt !== null && <Hint>{fill(kb.expiresAt, { time: format.time(expiresAt) })}</Hint>}
       </Group>
       <ErrorText>{error?.message}</ErrorText>
       <Metadata metadata={document.data.metadata} />

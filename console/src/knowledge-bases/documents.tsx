@@ -6,6 +6,7 @@ import type { Schema } from '../api/types.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { numberColumn } from '../ui/data-table.tsx';
 import { FilterField } from '../ui/fields.tsx';
+import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
@@ -15,6 +16,7 @@ import { StatusBadge } from '../ui/status-badge.tsx';
 import { ErrorText, Hint, PageLink } from '../ui/text.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
 import type { KnowledgeBaseSearch } from './search-parameters.ts';
+import { AddText } from './text-dialog.tsx';
 import { useDataSources } from './use-data-sources.ts';
 
 type Filter = Pick<KnowledgeBaseSearch, 'status' | 'source' | 'q'>;
@@ -62,6 +64,7 @@ export function Documents({ kbId, filter, onFilter }: DocumentsProps) {
 function DocumentFilters({ kbId, filter, onFilter }: DocumentsProps) {
   const kb = useKnowledgeBaseMessages();
   const common = useCommonMessages();
+  const mayWrite = useMayWrite();
   const sources = useDataSources(kbId);
   const change = (changes: { [key in keyof Filter]: Filter[key] | undefined }) =>
     onFilter({ ...filter, ...changes } as Filter);
@@ -83,11 +86,18 @@ function DocumentFilters({ kbId, filter, onFilter }: DocumentsProps) {
         value={filter.source}
         onChange={(source) => change({ source })}
       />
+      {mayWrite && (
+        <DialogButton label={kb.addText} variant="default">
+          {(close) => <AddText kbId={kbId} onClose={close} />}
+        </DialogButton>
+      )}
     </Group>
   );
 }
 
 function DocumentName({ kbId, document }: { kbId: string; document: Document }) {
+  const kb = useKnowledgeBaseMessages();
+  const format = useFormat();
   const warnings = document.warnings.map(({ message }) => message).join(' ');
   return (
     <div className="breakable" style={{ minWidth: 180 }}>
@@ -95,6 +105,7 @@ function DocumentName({ kbId, document }: { kbId: string; document: Document }) 
         {document.name}
       </PageLink>
       <ErrorText>{document.error?.message}</ErrorText>
+      {document.expires_at !== null && <Hint>{fill(kb.expiresAt, { time: format.time(document.expires_at) })}</Hint>}
       {warnings !== '' && <Hint>{warnings}</Hint>}
     </div>
   );

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { CONNECTORS } from '../../connectors/index.ts';
-import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
+import { DATA_SOURCE_TYPES, STORED_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { deletedSchema } from '../../db/page.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { JobErrorOrNull } from '../jobs/schema.ts';
@@ -83,7 +83,9 @@ const Listed = {
   id: Type.String(),
   object: Type.Literal('data_source'),
   knowledge_base_id: Type.String(),
-  type: Type.Enum([...DATA_SOURCE_TYPES]),
+  type: Type.Enum([...STORED_SOURCE_TYPES], {
+    description: '`api` holds the documents that were posted to the knowledge base, and is created with the first.',
+  }),
   name: Type.String(),
   status: Type.Enum(['processing', 'active', 'error'], {
     description: '`processing` while a job is queued or running; `error` when the last job failed.',

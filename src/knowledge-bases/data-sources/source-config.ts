@@ -3,13 +3,14 @@ import { type TSchema, Type } from 'typebox';
 import { requirePlainUrl } from '../../connectors/config-fields.ts';
 import type { Connector, ConnectorDeps } from '../../connectors/connector.ts';
 import { CONNECTORS } from '../../connectors/index.ts';
-import type { DataSourceType } from '../../connectors/source-types.ts';
+import type { StoredSourceType } from '../../connectors/source-types.ts';
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
 import { parse } from '../../http/validation.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
+import { createPostedStore } from '../documents/posted-store.ts';
 import { checkMetadata, mergeMetadata } from '../metadata.ts';
 import type { Metadata } from '../tables.ts';
 import { CrawlTable } from './crawl-store.ts';
@@ -25,7 +26,7 @@ const METADATA_PREFIX = /^[0-9a-f]{64} /;
 /** The stored config of a data source. */
 export interface StoredConfig {
   id: string;
-  type: DataSourceType;
+  type: StoredSourceType;
   config: Metadata;
   sealedSecrets: string | null;
 }
@@ -34,7 +35,7 @@ export interface StoredConfig {
  * Validates a config by the type of its data source. Returns it with defaults. Throws 400 naming `config.<path>`, also
  * for unknown fields: they may be misspelled, or secrets that would be stored unencrypted.
  */
-export function parseConfig(type: DataSourceType, requested: Metadata): Metadata {
+export function parseConfig(type: StoredSourceType, requested: Metadata): Metadata {
   const connector = CONNECTORS[type];
   const copy = structuredClone(requested);
   rejectRedacted(connector.secretFields, copy);
@@ -51,7 +52,7 @@ export function parseConfig(type: DataSourceType, requested: Metadata): Metadata
   return checked;
 }
 
-function rejectUnknown(type: DataSourceType, schema: TSchema, value: unknown, path: string): void {
+function rejectUnknown(type: StoredSourceType, schema: TSchema, value: unknown, path: string): void {
   if (!Type.IsObject(schema) || !isObject(value)) return;
   for (const [key, item] of Object.entries(value)) {
     const field = schema.properties[key];
@@ -188,8 +189,12 @@ export function openSource(
 export function createConnectorStores(
   sql: Sql,
   scope: { sourceId: string; jobId: string },
-): Pick<ConnectorDeps, 'crawlStore' | 'driveStore'> {
-  return { crawlStore: new CrawlTable(sql, scope), driveStore: createDriveStore(sql, scope.sourceId) };
+): Pick<ConnectorDeps, 'crawlStore' | 'driveStore' | 'postedStore'> {
+  return {
+    crawlStore: new CrawlTable(sql, scope),
+    driveStore: createDriveStore(sql, scope.sourceId),
+    postedStore: createPostedStore(sql, scope.sourceId),
+  };
 }
 
 /** Returns the part of an item's fingerprint that depends on its content only. */

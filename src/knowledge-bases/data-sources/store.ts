@@ -40,6 +40,13 @@ export async function lockDataSource(
   return row ?? null;
 }
 
+/** Returns the data source of the documents that were posted to a locked knowledge base, or null. Locks it. */
+export async function selectApiSource(sql: Sql, baseId: string): Promise<DataSourceRow | null> {
+  const isApi = and(eq(dataSources.knowledgeBaseId, baseId), eq(dataSources.type, 'api'));
+  const [row] = await sql.select().from(dataSources).where(isApi).for('update');
+  return row ?? null;
+}
+
 /** Selects the data sources of a knowledge base, oldest first. */
 export function selectDataSources(sql: Sql, baseId: string, bounds: PageBounds): Promise<DataSourceRow[]> {
   return sql

@@ -157,6 +157,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
       object: 'document',
       knowledge_base_id: here.base,
       data_source_id: here.source,
+      key: null,
       name: 'handbook.md',
       source_type: 'web_crawl',
       source_uri: 'https://example.com',
@@ -169,6 +170,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
       warnings,
       metadata: { team: 'x' },
       unfilterable_keys: [],
+      expires_at: null,
       created_at: 1_763_683_200,
       updated_at: 1_763_683_200,
     });

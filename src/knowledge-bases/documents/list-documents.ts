@@ -18,6 +18,7 @@ export async function listDocuments(
   if (query.data_source_id !== undefined && !isId('dataSource', query.data_source_id)) {
     throw invalidValue('data_source_id', 'must be the id of a data source');
   }
+  if (query.key?.includes('\0')) throw invalidValue('key', 'must not contain NUL characters');
   const base = await findKnowledgeBase(deps, organizationId, baseId);
   const rows = await listDocumentRows(deps.db.sql, base.id, query, bounds);
   return page(rows.map(viewDocument), bounds.limit);

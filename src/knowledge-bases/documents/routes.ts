@@ -3,19 +3,29 @@ import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
-import { deleteDocument } from './delete-document.ts';
+import { deleteDocument, deleteKey } from './delete-document.ts';
 import { findDocument } from './find-document.ts';
 import { listChunks } from './list-chunks.ts';
 import { listDocuments } from './list-documents.ts';
-import { Chunk, DeletedDocument, Document, DocumentListQuery, DocumentParams } from './schema.ts';
+import {
+  Chunk,
+  DeletedDocument,
+  DeletedKey,
+  Document,
+  DocumentKeyQuery,
+  DocumentListQuery,
+  DocumentParams,
+} from './schema.ts';
 import { viewDocument } from './view-document.ts';
 
 const tags = ['Documents'];
 const config = { scope: 'knowledge' } as const;
 const params = DocumentParams;
 
+type DocumentDeps = Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>;
+
 /** Routes under `/v1/knowledge-bases/{kb_id}/documents`. */
-export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>): void {
+export function documentRoutes(app: App, deps: DocumentDeps): void {
   app.get(
     '/v1/knowledge-bases/:kb_id/documents',
     {
@@ -51,6 +61,10 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
     },
     async (request) => listChunks(deps, toCall(request).caller.organizationId, request.params, request.query),
   );
+  deleteRoutes(app, deps);
+}
+
+function deleteRoutes(app: App, deps: DocumentDeps): void {
   app.delete(
     '/v1/knowledge-bases/:kb_id/documents/:document_id',
     {
@@ -64,5 +78,21 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
       config,
     },
     async (request) => deleteDocument(deps, toCall(request).caller.organizationId, request.params),
+  );
+  app.delete(
+    '/v1/knowledge-bases/:kb_id/documents',
+    {
+      schema: {
+        summary: 'Delete a document by its key',
+        description: 'Deletes a document that was posted. All documents of it, when it was a file of several.',
+        tags,
+        params: KnowledgeBaseParams,
+        querystring: DocumentKeyQuery,
+        response: { 200: DeletedKey },
+      },
+      config,
+    },
+    async (request) =>
+      deleteKey(deps, toCall(request).caller.organizationId, { ...request.params, key: request.query.key }),
   );
 }

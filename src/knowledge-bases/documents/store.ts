@@ -38,11 +38,22 @@ export async function lockDocument(
   return row ?? null;
 }
 
-/** Selects documents of a knowledge base, optionally of one data source, status or name, in id (creation) order. */
+/** Like `lockDocument`, for the documents that were posted with a key. */
+export function lockDocumentsOfKey(sql: Sql, baseId: string, key: string): Promise<DocumentRow[]> {
+  return sql
+    .select(getTableColumns(documents))
+    .from(documents)
+    .innerJoin(dataSources, eq(dataSources.id, documents.dataSourceId))
+    .where(and(eq(documents.knowledgeBaseId, baseId), hasKey(sql, baseId, key)))
+    .orderBy(asc(documents.id))
+    .for('update');
+}
+
+/** Selects documents of a knowledge base, optionally by data source, status, key or name, in id (creation) order. */
 export function listDocumentRows(
   sql: Sql,
   baseId: string,
-  { data_source_id, status, search, order }: DocumentListQuery,
+  { data_source_id, status, key, search, order }: DocumentListQuery,
   bounds: PageBounds,
 ): Promise<DocumentRow[]> {
   const { isAfter, orderBy } = pageOrder(documents.id, bounds, order);
@@ -54,6 +65,7 @@ export function listDocumentRows(
         eq(documents.knowledgeBaseId, baseId),
         data_source_id === undefined ? undefined : eq(documents.dataSourceId, data_source_id),
         status === undefined ? undefined : eq(documents.status, status),
+        key === undefined ? undefined : hasKey(sql, baseId, key),
         nameContains(documents.name, search),
         isAfter,
       ),
@@ -97,6 +109,11 @@ export async function forgetItemVersion(sql: Sql, sourceId: string, itemKey: str
     .where(and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, itemKey)))
     .returning({ id: documents.id });
   return rows.length > 0;
+}
+
+/** Inserts a document. */
+export async function insertDocument(sql: Sql, row: DocumentRow): Promise<void> {
+  await sql.insert(documents).values(row);
 }
 
 /** Inserts a tombstone for a document. */
@@ -170,4 +187,11 @@ function isDue() {
 
 function isDocument(organizationId: string, baseId: string, id: string) {
   return and(eq(documents.organizationId, organizationId), eq(documents.knowledgeBaseId, baseId), eq(documents.id, id));
+}
+
+/** Condition that a document was posted with a key. */
+function hasKey(sql: Sql, baseId: string, key: string) {
+  const isApi = and(eq(dataSources.knowledgeBaseId, baseId), eq(dataSources.type, 'api'));
+  const sources = sql.select({ id: dataSources.id }).from(dataSources).where(isApi);
+  return and(inArray(documents.dataSourceId, sources), eq(documents.itemKey, key));
 }

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm';
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import { POSTED_FORMATS } from '../../connectors/posted-store.ts';
 import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import type { JobError } from '../jobs/job-error.ts';
 import { byteCount, dataSources, knowledgeBaseColumn, type Metadata } from '../tables.ts';
@@ -50,12 +52,37 @@ export const documents = pgTable(
     language: text().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
+    /** Searches do not return the document from then on; null: it does not expire. */
+    expiresAt: timestamp('expires_at', { withTimezone: true }),
   },
   (table) => [
+    index('documents_by_expiry').on(table.expiresAt).where(sql`${table.expiresAt} is not null`),
     index('documents_by_knowledge_base').on(table.knowledgeBaseId, table.id),
     index('documents_by_status').on(table.knowledgeBaseId, table.status, table.id),
     uniqueIndex('documents_by_item').on(table.dataSourceId, table.itemKey, table.part),
   ],
+);
+
+/** Contents of the documents that callers post, by key. The sync of their data source ingests them. */
+export const postedDocuments = pgTable(
+  'posted_documents',
+  {
+    dataSourceId: text('data_source_id')
+      .notNull()
+      .references(() => dataSources.id, { onDelete: 'cascade' }),
+    key: text().notNull(),
+    name: text().notNull(),
+    /** Null for a file. */
+    text: text(),
+    format: text({ enum: POSTED_FORMATS }).notNull(),
+    /** Null for a text. */
+    fileId: text('file_id'),
+    metadata: jsonb().$type<Metadata>().notNull(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }),
+    /** SHA-256 of the other columns, hexadecimal. */
+    fingerprint: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.dataSourceId, table.key] })],
 );
 
 /** Chunks of documents with their text. The search index holds only their terms and vectors. */

@@ -1,4 +1,4 @@
-import type { DataSourceType } from '../../connectors/source-types.ts';
+import type { StoredSourceType } from '../../connectors/source-types.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import type { Chunk, Document } from './schema.ts';
 import type { ChunkRow, DocumentRow } from './store.ts';
@@ -10,8 +10,9 @@ export function viewDocument(row: DocumentRow): Document {
     object: 'document',
     knowledge_base_id: row.knowledgeBaseId,
     data_source_id: row.dataSourceId,
+    key: row.sourceType === 'api' ? row.itemKey : null,
     name: row.name,
-    source_type: row.sourceType as DataSourceType,
+    source_type: row.sourceType as StoredSourceType,
     source_uri: row.sourceUri,
     mime_type: row.mimeType,
     bytes: row.bytes,
@@ -22,6 +23,7 @@ export function viewDocument(row: DocumentRow): Document {
     warnings: row.warnings,
     metadata: row.metadata,
     unfilterable_keys: row.unfilterableKeys,
+    expires_at: row.expiresAt === null ? null : toUnixSeconds(row.expiresAt),
     created_at: toUnixSeconds(row.createdAt),
     updated_at: toUnixSeconds(row.updatedAt),
   };

@@ -1,3 +1,5 @@
+import type { Connector } from '../../connectors/connector.ts';
+import { selectReplacedParts } from '../documents/posted-store.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { hasPendingDeletions, incrementJobCounts, setPendingDeletions } from '../jobs/store.ts';
 import { type RunContext, writeInRun } from './run-context.ts';
@@ -6,12 +8,16 @@ import { countUnseen, deleteDocumentRows, incrementCounts, selectUnseen } from '
 /** Documents deleted per transaction. */
 const DOCUMENTS_PER_DELETION = 500;
 
-/** Deletes documents of unlisted items. `needsConfirmation`: most of them only if a second listing lacks them too. */
-export async function deleteUnlisted(context: RunContext, needsConfirmation: boolean): Promise<void> {
-  if (needsConfirmation && (await holdDeletions(context))) return;
+/** Deletes documents of unlisted items, by what the connector lists; see `Connector`. */
+export async function deleteUnlisted(
+  context: RunContext,
+  { confirmsDeletions, listsChangesOnly }: Connector,
+): Promise<void> {
+  if (confirmsDeletions && (await holdDeletions(context))) return;
+  const select = listsChangesOnly ? selectReplacedParts : selectUnseen;
   const { deps, job, source, base } = context;
   for (;;) {
-    const unseen = await selectUnseen(deps.db.sql, source.id, job.id, DOCUMENTS_PER_DELETION);
+    const unseen = await select(deps.db.sql, source.id, job.id, DOCUMENTS_PER_DELETION);
     if (unseen.length === 0) return;
     const ids = unseen.map(({ id }) => id);
     await writeInRun(context, async (sql) => {

@@ -75,7 +75,7 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
       if ((await selectJobContext(deps.db.sql, job.id)) === null) throw new SourceDeletedError();
       await maintainIndex(deps, base.id, true);
     }
-    await deleteUnlisted(run, connector.confirmsDeletions === true);
+    await deleteUnlisted(run, connector);
     await connector.finish?.(connectorDeps);
   } finally {
     await http.close();

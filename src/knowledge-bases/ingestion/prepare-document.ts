@@ -5,6 +5,7 @@ import { type CooperativeSteps, runCooperatively } from '../../chunking/cooperat
 import type { SourceContent, SourceItem } from '../../connectors/connector.ts';
 import type { Deps } from '../../deps.ts';
 import type { EmbeddingPurpose } from '../../engines/embedding-engine.ts';
+import type { DocumentMetadata } from '../../extraction/document-metadata.ts';
 import type { ExtractedDocument, ExtractedText, Extraction } from '../../extraction/extracted-document.ts';
 import { flattenMetadata } from '../../extraction/flatten-metadata.ts';
 import type { Admission } from '../../inference/admission.ts';
@@ -89,7 +90,7 @@ export async function prepareDocument(
   const before = item.storedDocuments > 0 ? await selectPartDocument(deps.db.sql, source.id, item.key, part) : null;
   if (before?.seenBy === job.id && before.fingerprint === item.fingerprint + INCOMPLETE) return null;
   const ownMetadata = 'error' in extraction ? null : collectMetadata(extraction.document, content);
-  const { metadata, leftOutKeys } = applySourceMetadata(context.metadata, ownMetadata ?? NO_METADATA);
+  const { metadata, leftOutKeys } = applySourceMetadata(listedMetadata(context, item), ownMetadata ?? NO_METADATA);
   const warnings = 'error' in extraction ? [] : (extraction.document.warnings ?? []);
   const mimeType = content.mediaType;
   const row = buildDocumentRow(context, item, { before, part, bytes, mimeType, metadata, ownMetadata, warnings });
@@ -106,6 +107,11 @@ export async function prepareDocument(
 function collectMetadata(document: ExtractedDocument, { metadata }: SourceContent): StoredMetadata {
   const title = document.title === null ? {} : { title: document.title };
   return mergeMetadataLayers(document.metadata, flattenMetadata(metadata), title);
+}
+
+/** Metadata that overrides that of an item's documents. */
+export function listedMetadata(context: Pick<ItemContext, 'metadata'>, item: SourceItem): DocumentMetadata {
+  return { ...context.metadata, ...item.metadata };
 }
 
 /** Builds the row of a document whose item is not complete, without the columns that depend on its text. */
@@ -138,6 +144,7 @@ export function buildDocumentRow(
     warnings,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
+    expiresAt: item.expiresAt ?? null,
   };
 }
 

@@ -173,10 +173,20 @@ describe('a run of a job that another process has taken over', { timeout: 60_000
     assert.equal((await kb.find('stone')).length, 1);
   });
 
-  it('has changed documents embedded again that it has written to the index', async () => {
+  it('removes the chunks of changed documents that it has written to the index', async () => {
     const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
     await kb.sync();
     kb.source.items.set('a', 'Marble is a stone.');
+    const { resume } = await supersede(kb, await kb.queueJob(), inIndexWrite);
+    await resume();
+    assert.equal((await kb.find('marble', { search_type: 'semantic' })).length, 1);
+    await kb.assertCounts();
+  });
+
+  it('has unchanged documents embedded again whose fields it has written to the index', async () => {
+    const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
+    await kb.sync();
+    kb.source.metadata.set('a', { color: 'red' });
     const { resume } = await supersede(kb, await kb.queueJob(), inIndexWrite);
     await resume();
     assert.deepEqual(
@@ -185,7 +195,7 @@ describe('a run of a job that another process has taken over', { timeout: 60_000
     );
     await kb.sync();
     await repairIndexes(api.deps);
-    assert.equal((await kb.find('marble', { search_type: 'semantic' })).length, 1);
+    assert.equal((await kb.find('granite', { search_type: 'semantic' })).length, 1);
     await kb.assertCounts();
   });
 

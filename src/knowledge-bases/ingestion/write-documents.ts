@@ -92,7 +92,9 @@ export async function writeDocuments(
   if (hasEmbedded) await prepareFingerprint(deps.db.sql, base.id, fingerprint);
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
   await insertFutureTombstones(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
-  await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
+  // Searches find the old version of a document until its rows are replaced, then the new one.
+  const write = { chunks, isNew: added.length === ids.length, keepsReplaced: true };
+  const replaced = await deps.chunks.replace(base.id, ids, write);
   const commit = deps.db.sql.transaction(async (sql) => {
     if (!(await lockRun(sql, context))) return null;
     if (hasEmbedded) await prepareFingerprint(sql, base.id, fingerprint);
@@ -111,51 +113,47 @@ export async function writeDocuments(
     if (error instanceof RunSupersededError) await undoIndexWrite(deps, base.id, changes);
     throw error;
   });
-  if (deletedIds !== null) return removeDeleted(deps, base.id, deletedIds);
+  if (deletedIds !== null) return removeDeleted(deps, base.id, { documentIds: deletedIds, chunkIds: replaced });
   // This write may have recreated the table of a deleted knowledge base.
   if (await isDroppedIndex(deps.db.sql, base.id)) await deps.chunks.drop(base.id);
   else await deps.chunks.remove(base.id, ids);
   throw new SourceDeletedError();
 }
 
-/** Removes documents from the index that were deleted during a committed write. After an outage, the purge does it. */
+/**
+ * Removes documents from the index that were deleted during a committed write, and the chunks that it replaced. After
+ * an outage, the purge does it for documents, and the next write of a document for its chunks.
+ */
 async function removeDeleted(
   { db, chunks, now }: Pick<Deps, 'db' | 'chunks' | 'now'>,
   baseId: string,
-  deletedIds: readonly string[],
+  { documentIds, chunkIds }: { documentIds: readonly string[]; chunkIds: readonly string[] },
 ): Promise<void> {
-  if (deletedIds.length === 0) return;
   try {
-    await chunks.remove(baseId, deletedIds);
+    if (documentIds.length > 0) await chunks.remove(baseId, documentIds);
+    await chunks.removeChunks(baseId, chunkIds);
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    await insertFutureTombstones(db.sql, baseId, deletedIds, new Date(now()));
+    await insertFutureTombstones(db.sql, baseId, documentIds, new Date(now()));
   }
 }
 
 /**
- * Undoes the index write of a superseded run. The other run may have written known documents before: the index lacks
- * their chunks now, so they are embedded again.
+ * Undoes the index write of a superseded run. The other run may have written unchanged documents before, with other
+ * fields: they are embedded again.
  */
 async function undoIndexWrite(
   { db, chunks }: Pick<Deps, 'db' | 'chunks'>,
   baseId: string,
   changes: readonly DocumentChange[],
 ): Promise<void> {
-  const [known, added] = [
-    changes.filter(({ before }) => before !== null),
-    changes.filter(({ before }) => before === null),
-  ];
-  await chunks.remove(
+  const written = changes.flatMap(({ outcome }) => ('prepared' in outcome ? outcome.prepared.chunks : []));
+  await chunks.removeChunks(
     baseId,
-    added.map(({ row }) => row.id),
+    written.map(({ id }) => id),
   );
-  if (known.length === 0) return;
-  await markForRebuild(
-    db.sql,
-    baseId,
-    known.map(({ row }) => row.id),
-  );
+  const unchanged = unchangedIds(changes);
+  if (unchanged.length > 0) await markForRebuild(db.sql, baseId, unchanged);
 }
 
 /** Converts a chunk for the index. Fields of the chunk override metadata of its document. */
@@ -256,10 +254,15 @@ async function writeRows(
     documentsProcessed: current.completed,
     documentsFailed: written.length - current.completed,
     chunksCreated: written.reduce((sum, row) => sum + createdChunks(row), 0),
-    documentsNew: written.length - before.length,
+    documentsNew: changes.filter(isNew).length,
     // A failed document counts as failed, at every sync that tries it again.
-    documentsModified: changes.filter(({ before, outcome }) => before !== null && !('error' in outcome)).length,
+    documentsModified: changes.filter((change) => !isNew(change) && !('error' in change.outcome)).length,
   });
+}
+
+/** Whether no version of the document has been ingested. */
+function isNew({ before }: DocumentChange): boolean {
+  return before === null || before.status === 'processing';
 }
 
 function completeRow(

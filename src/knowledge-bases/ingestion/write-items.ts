@@ -3,7 +3,7 @@ import type { DocumentRow } from '../documents/store.ts';
 import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts } from '../jobs/store.ts';
 import { applySourceMetadata } from './document-metadata.ts';
-import { buildDocumentRow, type DocumentChange, NO_METADATA } from './prepare-document.ts';
+import { buildDocumentRow, type DocumentChange, listedMetadata, NO_METADATA } from './prepare-document.ts';
 import { EmbedderUnavailable } from './retry-while-unavailable.ts';
 import {
   type ChangedItem,
@@ -73,7 +73,7 @@ export async function failItem(context: ItemContext, item: ChangedItem, thrown: 
   const previous = error.retryable ? await selectPreviousVersion(deps.db.sql, source.id, item.key, job.id) : null;
   if (previous !== null) return keepPreviousVersion(context, item, previous, error);
   const before = await selectPartDocument(deps.db.sql, source.id, item.key, '');
-  const { metadata, leftOutKeys } = applySourceMetadata(context.metadata, NO_METADATA);
+  const { metadata, leftOutKeys } = applySourceMetadata(listedMetadata(context, item), NO_METADATA);
   const fields = { before, part: '', bytes: 0, mimeType: null, metadata, ownMetadata: null, warnings: [] };
   const row = buildDocumentRow(context, item, fields);
   const finished = { item, isComplete: false, error, extraDocuments: 1 - countListed(item) };

@@ -1,6 +1,6 @@
 import type { ConnectorDeps } from '../../connectors/connector.ts';
 import { GuardedHttp } from '../../connectors/http/guarded-http.ts';
-import type { DataSourceType } from '../../connectors/source-types.ts';
+import type { StoredSourceType } from '../../connectors/source-types.ts';
 import type { Deps } from '../../deps.ts';
 import { engineUnavailable, invalidValue, notFound } from '../../errors.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
@@ -12,7 +12,7 @@ import type { DocumentRow } from '../documents/store.ts';
 export type FetchDeps = Pick<Deps, 'db' | 'blobs' | 'secrets' | 'config' | 'logger' | 'now'>;
 
 /** Sources whose items can be fetched by what is stored of a document. */
-const FETCHED: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs', 'google_drive']);
+const FETCHED: ReadonlySet<StoredSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs', 'google_drive', 'api']);
 /** `Retry-After` when a source does not answer. */
 const RETRY_SECONDS = 10;
 

@@ -1,4 +1,4 @@
-import { DATA_SOURCE_TYPES } from '../../connectors/source-types.ts';
+import { STORED_SOURCE_TYPES } from '../../connectors/source-types.ts';
 import { invalidValue } from '../../errors.ts';
 import { isRecord } from '../../lib/json.ts';
 import { type FieldValue, parseIsoDate } from '../../search/field-values.ts';
@@ -59,8 +59,8 @@ function parseString(value: unknown, path: string): string {
 }
 
 function parseSourceType(value: unknown, path: string): string {
-  const type = DATA_SOURCE_TYPES.find((known) => known === value);
-  if (type === undefined) throw invalidValue(path, `must be one of ${DATA_SOURCE_TYPES.join(', ')}`);
+  const type = STORED_SOURCE_TYPES.find((known) => known === value);
+  if (type === undefined) throw invalidValue(path, `must be one of ${STORED_SOURCE_TYPES.join(', ')}`);
   return type;
 }
 

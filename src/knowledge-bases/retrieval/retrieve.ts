@@ -34,7 +34,10 @@ export interface ComponentScores {
 }
 
 /** A chunk with its score, 0 to 1. */
-export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint'> & { score: number; scores: ComponentScores };
+export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint' | 'isExpired'> & {
+  score: number;
+  scores: ComponentScores;
+};
 
 /** Parameters of a retrieval. */
 export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | 'rerank_model'> {
@@ -162,7 +165,7 @@ async function searchChunks(
   const languages = await documentLanguages(deps, base);
   const minimum = scoring === 'hybrid' || params.rerank ? MIN_FUSED_CANDIDATES : 0;
   let limit = Math.max(minimum, params.top_k * CANDIDATES_PER_RESULT);
-  for (;;) {
+  for (let isRepeated = false; ; ) {
     const hits = await searchIndex(deps, base, {
       vector: embedded?.vector ?? null,
       text: scoring === 'vector' ? null : query,
@@ -175,39 +178,43 @@ async function searchChunks(
       score: (hit) => (embedded === null ? scoreHit(hit, 'keyword', 0) : scoreHit(hit, scoring, embedded.hybridWeight)),
       bm25Scores: (ids) => deps.chunks.bm25Scores(base.id, ids, { text: query, languages, signal }),
     });
-    const { live, areMissing } = await loadLiveChunks(deps, base.id, bestHits, params);
-    const isEnough = !areMissing || live.length >= params.top_k;
-    if (isEnough || hits.length < limit || limit >= MAX_CANDIDATES) return live;
-    limit = Math.min(MAX_CANDIDATES, limit * OVERFETCH_FACTOR);
+    const { live, areMissing, areStale } = await loadLiveChunks(deps, base.id, bestHits, params);
+    const isWidened = areMissing && live.length < params.top_k && hits.length >= limit && limit < MAX_CANDIDATES;
+    if (isWidened) limit = Math.min(MAX_CANDIDATES, limit * OVERFETCH_FACTOR);
+    // Documents may have been replaced since the search: the index had their present chunks before their rows were.
+    else if (!areStale || isRepeated) return live;
+    isRepeated = true;
   }
 }
 
 /**
- * Loads the rows of the best hits. Hits of deleted documents, which the index may still contain, are replaced by the
- * next ones. `areMissing`: more hits could give more chunks.
+ * Loads the rows of the best hits. Hits of deleted documents, which the index may still contain, and of expired ones
+ * are replaced by the next ones. `areMissing`: more hits could give more chunks. `areStale`: hits have no rows.
  */
 async function loadLiveChunks(
   deps: RetrievalDeps,
   baseId: string,
   bestHits: ReturnType<typeof rankHits>,
   params: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'>,
-): Promise<{ live: LiveChunk[]; areMissing: boolean }> {
+): Promise<{ live: LiveChunk[]; areMissing: boolean; areStale: boolean }> {
   const count = params.rerank ? MAX_RERANKED : params.top_k;
   const live: LiveChunk[] = [];
+  let areStale = false;
   for (let from = 0; live.length < count; from += count) {
     const next = (await bestHits(from + count)).slice(from);
-    if (next.length === 0) return { live, areMissing: true };
+    if (next.length === 0) return { live, areMissing: true, areStale };
     // Reranking may raise any score, so min_score applies afterwards.
     const eligible = params.rerank ? next : next.filter(({ score }) => score >= params.min_score);
     if (eligible.length === 0) break;
     const ids = eligible.map(({ id }) => id);
-    const rows = new Map((await selectChunks(deps.db, baseId, ids)).map((row) => [row.id, row]));
+    const rows = new Map((await selectChunks(deps.db, baseId, ids, deps.now())).map((row) => [row.id, row]));
+    areStale ||= rows.size < ids.length;
     for (const hit of eligible) {
       const row = rows.get(hit.id);
-      if (row !== undefined) live.push({ ...row, score: hit.score, scores: toComponents(hit) });
+      if (row?.isExpired === false) live.push({ ...row, score: hit.score, scores: toComponents(hit) });
     }
   }
-  return { live: live.slice(0, count), areMissing: false };
+  return { live: live.slice(0, count), areMissing: false, areStale };
 }
 
 function toComponents({ cosine, bm25, score }: ScoredHit): ComponentScores {

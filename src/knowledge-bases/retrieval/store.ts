@@ -22,6 +22,8 @@ export interface RetrievedChunkRow {
   metadata: Record<string, unknown>;
   /** Unix seconds at which the document was last written. */
   updatedAt: number;
+  /** Whether the time at which the document expires has come. */
+  isExpired: boolean;
   /** Current embedding fingerprint of the knowledge base. */
   baseFingerprint: string | null;
 }
@@ -38,6 +40,7 @@ const selectChunksJson = prepared(
     select c.id, c.text, c.tokens, c.page, c.cells, c.heading_path as "headingPath", c.start_index as "startIndex", c.end_index as "endIndex",
       c.document_id as "documentId", d.name as "documentName", d.source_uri as "sourceUri", d.source_type as "sourceType", d.mime_type as "mimeType", d.metadata,
       floor(extract(epoch from d.updated_at)) as "updatedAt",
+      coalesce(d.expires_at <= to_timestamp(($1::json->>'seconds')::double precision), false) as "isExpired",
       b.embedding_fingerprint as "baseFingerprint"
     from chunks c
     join documents d on d.id = c.document_id
@@ -47,13 +50,14 @@ const selectChunksJson = prepared(
   ) as chunk`,
 );
 
-/** Selects those of the chunks that exist, unordered. */
+/** Selects those of the chunks that exist, unordered. `nowMs`: Unix milliseconds, by which documents expire. */
 export async function selectChunks(
   db: Database,
   knowledgeBaseId: string,
   ids: readonly string[],
+  nowMs: number,
 ): Promise<RetrievedChunkRow[]> {
-  const [row] = await selectChunksJson(db, JSON.stringify({ base: knowledgeBaseId, ids }));
+  const [row] = await selectChunksJson(db, JSON.stringify({ base: knowledgeBaseId, ids, seconds: nowMs / 1000 }));
   return (row as { chunks: RetrievedChunkRow[] }).chunks;
 }
 

@@ -1,0 +1,94 @@
+import { and, asc, eq, sql as expression, gt, lte, ne, notExists, or } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
+import type { PostedContent, PostedStore } from '../../connectors/posted-store.ts';
+import type { Sql } from '../../db/db.ts';
+import type { DocumentRow } from './store.ts';
+import { documents, postedDocuments } from './tables.ts';
+
+/** Creates the store of the posted documents of one data source, in the table `posted_documents`. */
+export function createPostedStore(sql: Sql, sourceId: string): PostedStore {
+  return {
+    select: (key) => selectPosted(sql, sourceId, key),
+    selectPending: (after, limit) => {
+      const { dataSourceId, text, format, ...columns } = postedDocuments;
+      const { key, name, fileId, metadata, expiresAt, fingerprint } = columns;
+      const isOfVersion = and(isOfItem(sourceId, postedDocuments.key), eq(documents.fingerprint, fingerprint));
+      const ingested = sql.select({ id: documents.id }).from(documents).where(isOfVersion);
+      return sql
+        .select({ key, name, fileId, metadata, expiresAt, fingerprint })
+        .from(postedDocuments)
+        .where(and(eq(dataSourceId, sourceId), gt(key, after), notExists(ingested)))
+        .orderBy(asc(key))
+        .limit(limit);
+    },
+  };
+}
+
+/** Selects a posted document, or null. */
+export async function selectPosted(sql: Sql, sourceId: string, key: string): Promise<PostedContent | null> {
+  const [row] = await sql.select().from(postedDocuments).where(isPosted(sourceId, key));
+  return row ?? null;
+}
+
+/** Inserts or replaces a posted document. */
+export async function upsertPosted(sql: Sql, row: PostedContent & { dataSourceId: string }): Promise<void> {
+  const { dataSourceId, key, ...set } = row;
+  const target = [postedDocuments.dataSourceId, postedDocuments.key];
+  await sql.insert(postedDocuments).values(row).onConflictDoUpdate({ target, set });
+}
+
+/** Deletes a posted document, unless documents of it exist. */
+export async function deletePosted(sql: Sql, sourceId: string, key: string): Promise<void> {
+  const remaining = sql.select({ id: documents.id }).from(documents).where(isOfItem(sourceId, key));
+  await sql.delete(postedDocuments).where(and(isPosted(sourceId, key), notExists(remaining)));
+}
+
+/** Selects the documents of a key, several for a file of several documents, in the order of their ids. */
+export function selectDocumentsOfKey(sql: Sql, sourceId: string, key: string): Promise<DocumentRow[]> {
+  return sql.select().from(documents).where(isOfItem(sourceId, key)).orderBy(asc(documents.id));
+}
+
+/** Sets the expiry of the documents of a key, and makes them differ from the posted version: the next sync reads it. */
+export async function expectVersion(sql: Sql, sourceId: string, { key, expiresAt }: PostedContent): Promise<void> {
+  await sql.update(documents).set({ fingerprint: '', expiresAt }).where(isOfItem(sourceId, key));
+}
+
+/**
+ * Selects up to `limit` documents whose place in a posted file is gone: a job has read a version without them, or their
+ * key was deleted while it ran.
+ */
+export function selectReplacedParts(sql: Sql, sourceId: string, jobId: string, limit: number): Promise<DocumentRow[]> {
+  const written = alias(documents, 'written');
+  const isRead = and(
+    eq(written.dataSourceId, sourceId),
+    eq(written.itemKey, documents.itemKey),
+    eq(written.seenBy, jobId),
+  );
+  const read = sql.select({ id: written.id }).from(written).where(isRead);
+  const posted = sql.select({ key: postedDocuments.key }).from(postedDocuments);
+  const isReplaced = and(ne(documents.seenBy, jobId), expression`exists ${read}`);
+  const isDeleted = notExists(posted.where(isPosted(sourceId, documents.itemKey)));
+  return sql
+    .select()
+    .from(documents)
+    .where(and(eq(documents.dataSourceId, sourceId), or(isReplaced, isDeleted)))
+    .limit(limit);
+}
+
+/** Selects up to `limit` documents that have expired. */
+export function selectExpired(sql: Sql, at: Date, limit: number): Promise<DocumentRow[]> {
+  return sql
+    .select()
+    .from(documents)
+    .where(lte(documents.expiresAt, at))
+    .orderBy(asc(documents.expiresAt))
+    .limit(limit);
+}
+
+function isOfItem(sourceId: string, key: string | typeof postedDocuments.key) {
+  return and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, key));
+}
+
+function isPosted(sourceId: string, key: string | typeof documents.itemKey) {
+  return and(eq(postedDocuments.dataSourceId, sourceId), eq(postedDocuments.key, key));
+}
