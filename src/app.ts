@@ -14,6 +14,8 @@ import { completionRoutes } from './completions/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
+import { questionSetRoutes } from './evaluations/question-set-routes.ts';
+import { evaluationRoutes } from './evaluations/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { guardrailRoutes } from './guardrails/routes.ts';
 import { type ConfigurationDeps, configurationRoutes } from './health/configuration/routes.ts';
@@ -108,6 +110,8 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   documentRoutes(app, deps);
   pageRoutes(app, deps);
   retrievalRoutes(app, deps);
+  evaluationRoutes(app, deps);
+  questionSetRoutes(app, deps);
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);

@@ -2,6 +2,9 @@ import { pruneAuditEvents } from './audit/prune-events.ts';
 import { RUN_BATCH } from './batches/batch-job.ts';
 import { type BatchWorkerDeps, batchHandler } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
+import { RUN_EVALUATION } from './evaluations/evaluation-job.ts';
+import { runDueSets } from './evaluations/run-due-sets.ts';
+import { type EvaluationWorkerDeps, runEvaluation } from './evaluations/run-evaluation.ts';
 import { CHECK_FILE } from './files/check-job.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneBlocks } from './guardrails/blocks.ts';
@@ -42,11 +45,11 @@ const INDEX_REPAIR_MS = 5_000;
 const PURGE_MS = 5_000;
 
 /** Dependencies of the background work. */
-export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps & PurgeDeps;
+export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps & EvaluationWorkerDeps & PurgeDeps;
 
 /** Creates the queues of all jobs. A process that only enqueues jobs needs them, too. */
 export function defineJobs(queue: Pick<JobQueue, 'define'>): Promise<void> {
-  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RESPONSE]);
+  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RESPONSE, RUN_EVALUATION]);
 }
 
 /** Declares the jobs that this process takes from the queue. */
@@ -56,6 +59,7 @@ function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
     job(CHECK_FILE, ingestion.checkFile),
     job(RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency)),
     job(RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
+    job(RUN_EVALUATION, ({ evaluationId }, signal) => runEvaluation(deps, evaluationId, signal)),
   ];
 }
 
@@ -77,6 +81,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'check search indexes', everyMs: INDEX_CHECK_MS, run: () => checkIndexes(deps, signal) },
     { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repair(deps) },
     { name: 'sync scheduled data sources', everyMs: MINUTE_MS, run: () => syncDueSources(deps) },
+    { name: 'run scheduled evaluations', everyMs: MINUTE_MS, run: () => runDueSets(deps) },
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
   ];
 }

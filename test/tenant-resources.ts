@@ -21,6 +21,8 @@ export interface TenantResources {
   item_id: string;
   /** A file of the purpose `batch`. */
   batch_file_id: string;
+  question_set_id: string;
+  evaluation_id: string;
 }
 
 /** Creates one resource of each kind in a new organization. */
@@ -53,6 +55,7 @@ export async function createResources(api: TestApi, organization: string): Promi
   const response = await api.send('POST', '/v1/responses', { key, body: question });
   const jobs = await api.send('GET', `/v1/knowledge-bases/${kb_id}/ingestion-jobs`, { key });
   const policy = { name: 'Policy', enabled: false };
+  const questions = [{ question: 'When?', answer: 'nine' }];
   return {
     key,
     kb_id,
@@ -66,6 +69,8 @@ export async function createResources(api: TestApi, organization: string): Promi
       endpoint: line.url,
       completion_window: '24h',
     }),
+    question_set_id: await create(`/v1/knowledge-bases/${kb_id}/question-sets`, { name: 'Set', questions }),
+    evaluation_id: await create(`/v1/knowledge-bases/${kb_id}/evaluations`, { questions }),
     response_id: response.json.id,
     item_id: response.json.output[0].id,
     key_id,

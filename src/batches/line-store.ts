@@ -1,5 +1,5 @@
 import { and, asc, eq, sql as fragment, gt, inArray, isNotNull } from 'drizzle-orm';
-import { usageRecords } from '../billing/tables.ts';
+import { selectUnledgered } from '../billing/usage-store.ts';
 import type { Database, Sql } from '../db/db.ts';
 import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 import { batches, batchLines } from './tables.ts';
@@ -114,16 +114,11 @@ export async function selectUnrecordedUsage(
     .from(batchLines)
     .where(and(eq(batchLines.batchId, batchId), isNotNull(batchLines.unrecordedUsage)))
     .limit(limit);
-  const stored = rows.flatMap(({ usage }) => usage ?? []);
-  const ids = stored.map(({ id }) => id);
-  const inLedger = await sql.select({ id: usageRecords.id }).from(usageRecords).where(inArray(usageRecords.id, ids));
-  const recorded = new Set(inLedger.map(({ id }) => id));
-  const records = stored.filter(({ id }) => !recorded.has(id));
-  return {
-    lines: rows.map(({ line }) => line),
-    // JSON has no dates.
-    records: records.map((record) => ({ ...record, createdAt: new Date(record.createdAt) })),
-  };
+  const records = await selectUnledgered(
+    sql,
+    rows.flatMap(({ usage }) => usage ?? []),
+  );
+  return { lines: rows.map(({ line }) => line), records };
 }
 
 /** Clears the usage of lines whose records are in the ledger. */

@@ -1,6 +1,7 @@
-import { sql as fragment, lt, max } from 'drizzle-orm';
+import { sql as fragment, inArray, lt, max } from 'drizzle-orm';
 import type { Database, Sql } from '../db/db.ts';
 import { minIdAt } from '../lib/ids.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
 import type { UsageBucket } from './schema.ts';
 import { usageDaily, usageRecords, usageRollups } from './tables.ts';
 
@@ -142,4 +143,15 @@ export async function sumPromptCache(sql: Sql): Promise<PromptCacheSum[]> {
       from ${usageRecords} where id >= ${firstIdAt(recordsFrom)} group by model
     ) as prompts group by model`)) as unknown as { rows: PromptCacheSum[] };
   return rows;
+}
+
+/** Those of the records, read from JSON, that the ledger does not have. */
+export async function selectUnledgered(sql: Sql, stored: readonly UsageRecord[]): Promise<UsageRecord[]> {
+  const ids = stored.map(({ id }) => id);
+  const inLedger = await sql.select({ id: usageRecords.id }).from(usageRecords).where(inArray(usageRecords.id, ids));
+  const recorded = new Set(inLedger.map(({ id }) => id));
+  // JSON has no dates.
+  return stored
+    .filter(({ id }) => !recorded.has(id))
+    .map((record) => ({ ...record, createdAt: new Date(record.createdAt) }));
 }

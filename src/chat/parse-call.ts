@@ -7,6 +7,7 @@ import type { GenerationInput } from '../inference/generate.ts';
 import { type ImageRules, parseImage } from '../inference/image-parts.ts';
 import { parseMessage, type ReadPart } from '../inference/messages.ts';
 import { chatParameters, rejectFields, samplingParameters, stopSequences } from '../inference/parameters.ts';
+import type { Retrieval } from '../knowledge-bases/retrieval/retrieve.ts';
 import type { Call } from '../lib/caller.ts';
 import type { ChatRequest } from './schema.ts';
 
@@ -18,6 +19,8 @@ export interface ChatCall {
   readonly admission: Admission<'chat'>;
   readonly input: Readonly<GenerationInput & { prompt: ChatPrompt }>;
   readonly knowledgeBaseIds: readonly string[];
+  /** Parameters of the search that replace those of chats. */
+  readonly search?: Partial<Retrieval>;
   /** Whether a stream ends with a chunk that has the usage. */
   readonly includesUsage: boolean;
 }

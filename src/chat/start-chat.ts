@@ -59,12 +59,17 @@ export async function startChat(deps: ChatDeps, chat: ChatCall, signal: AbortSig
  */
 async function startGrounded(
   deps: ChatDeps,
-  { admission, input }: ChatCall,
+  { admission, input, search }: ChatCall,
   { screened, bases }: { screened: Screened<ChatCall['input']>; bases: readonly KnowledgeBaseRow[] },
   signal: AbortSignal,
 ): Promise<StartedChat> {
   let rejection: unknown;
-  for await (const { prompt, context } of groundPrompt(deps, admission, { ...input, bases }, signal)) {
+  for await (const { prompt, context } of groundPrompt(
+    deps,
+    admission,
+    { ...input, bases, ...(search && { search }) },
+    signal,
+  )) {
     const grounded = screened.withContext((value) => ({ ...value, prompt }));
     try {
       return { generation: await startGeneration(deps, admission, grounded, signal), context };

@@ -5,6 +5,7 @@ import { truncateGraphemes } from '../lib/truncate.ts';
 import { openApiClient } from './api-client.ts';
 import { CliCommand } from './command.ts';
 import { requireConfirmation } from './confirm.ts';
+import { evaluateCommand } from './evaluate.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
 import { formatCount, formatTable, formatTime, printResult } from './output.ts';
 import { parseCount } from './parse-values.ts';
@@ -16,7 +17,7 @@ const MAX_HIT_CHARACTERS = 300;
 /** `quire kb`. */
 export function knowledgeBasesCommand(): CliCommand {
   const kb = new CliCommand('kb').description(
-    "List, show, search and delete knowledge bases. 'quire ingest' creates and fills them.",
+    "List, show, search, evaluate and delete knowledge bases. 'quire ingest' creates and fills them.",
   );
   kb.command('list').description('List the knowledge bases.').jsonOption().action(listBases);
   kb.command('show')
@@ -36,6 +37,7 @@ export function knowledgeBasesCommand(): CliCommand {
     .jsonOption()
     .examples('kb search Harbour night bell', 'kb search Harbour --top 3 --json "When does the ferry leave?"')
     .action(searchBase);
+  kb.addCommand(evaluateCommand());
   kb.command('delete')
     .summary('Delete a knowledge base with its documents')
     .description('Delete a knowledge base with its documents. Uploaded files stay.')

@@ -55,7 +55,7 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'kb',
-      summary: 'List, show, search and delete knowledge bases',
+      summary: 'List, show, search, evaluate and delete knowledge bases',
       load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
     },
     {

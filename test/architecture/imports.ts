@@ -23,7 +23,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches'],
-  ['protocols'],
+  ['protocols', 'evaluations'],
   ['retention'],
   ['app', 'worker', 'cli', 'boot', 'main', 'start'],
 ];

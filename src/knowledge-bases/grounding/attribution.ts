@@ -99,11 +99,16 @@ function findPassage(
   return shortest;
 }
 
+/** Whether an English answer begins by saying that the documents do not hold the answer. */
+export function declines(answer: string): boolean {
+  return DECLINES.test(answer.replaceAll('’', "'"));
+}
+
 /**
  * Spans that are never cited: the sentence that declines, and the quote of the closest passage with its introduction.
  */
 function findUncited(answer: string): { start: number; end: number }[] {
-  if (!DECLINES.test(answer.replaceAll('’', "'"))) return [];
+  if (!declines(answer)) return [];
   const quotes = Array.from(answer.matchAll(/^>.*$/gm), ({ index, 0: line }) => ({
     start: index,
     end: index + line.length,

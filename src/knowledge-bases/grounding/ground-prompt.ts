@@ -5,7 +5,7 @@ import { type Admission, requireModel } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import { settleAll } from '../../lib/settle-all.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
-import type { RetrievalDeps } from '../retrieval/retrieve.ts';
+import type { Retrieval, RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
@@ -26,6 +26,8 @@ export interface GroundingInput {
   /** Tokens of the answer at most; null: not limited. */
   maxTokens: number | null;
   bases: readonly KnowledgeBaseRow[];
+  /** Replaces parameters of the search; evaluations compare them. */
+  search?: Partial<Retrieval>;
 }
 
 /** A prompt with the chunks in it. */
@@ -68,14 +70,14 @@ export async function findKnowledgeBases(
 export async function* groundPrompt(
   deps: RetrievalDeps,
   { model, engine, call }: Admission<'chat'>,
-  { prompt, format, maxTokens, bases }: GroundingInput,
+  { prompt, format, maxTokens, bases, search: overrides }: GroundingInput,
   signal: AbortSignal,
 ): AsyncGenerator<GroundedPrompt, void, undefined> {
   if (bases.length === 0) return yield { prompt, context: null };
   const mode = engine.features().documentMode?.(prompt, format) ?? 'rendered';
   if (mode === 'ignored') return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
-  const search = mode === 'selective' ? SELECTIVE_SEARCH : CONTEXT_SEARCH;
+  const search = { ...(mode === 'selective' ? SELECTIVE_SEARCH : CONTEXT_SEARCH), ...overrides };
   const chunks = query === null ? [] : await gatherContext(deps, call, bases, { ...search, query, signal });
   if (mode === 'selective')
     return yield { prompt: { ...prompt, documents: toJoinedDocuments(chunks) }, context: chunks };

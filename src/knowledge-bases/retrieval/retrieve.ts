@@ -47,6 +47,8 @@ export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | '
   search_type: SearchType;
   min_score: number;
   rerank: boolean;
+  /** Weight of the vectors in hybrid scores, 0 to 1; that of the embedding model if absent. */
+  hybrid_weight?: number;
 }
 
 type LiveChunk = RetrievedChunkRow & ScoredChunk;
@@ -133,14 +135,15 @@ async function embedQuery(
   deps: RetrievalDeps,
   call: Call,
   base: KnowledgeBaseRow,
-  { query, signal }: { query: string; signal: AbortSignal },
+  { query, hybrid_weight, signal }: Pick<Retrieval, 'query' | 'hybrid_weight'> & { signal: AbortSignal },
 ): Promise<EmbeddedQuery | null> {
   const admission = admit(deps, call, { kind: 'embedding', model: base.embeddingModel, param: 'kb_id' });
   if (base.embeddingFingerprint !== admission.engine.fingerprint()) return null;
   const request = { texts: [query], purpose: 'query', maxTokensPerText: null, nameParam: () => 'query' } as const;
   const { vectors } = await embed(deps, admission, exemptInput(request), signal);
   const [vector] = vectors;
-  return vector === undefined ? null : { vector, hybridWeight: admission.engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT };
+  const hybridWeight = hybrid_weight ?? admission.engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT;
+  return vector === undefined ? null : { vector, hybridWeight };
 }
 
 function reEmbeddingError() {

@@ -1,0 +1,14 @@
+import { defineJob } from '../queue/define-job.ts';
+
+/** Evaluations that one process runs concurrently; those of one organization leave slots to others. */
+const CONCURRENT_EVALUATIONS = 4;
+const EVALUATIONS_PER_ORGANIZATION = 2;
+
+/** Runs an evaluation. Its results are stored one by one, so the queue retries without end. */
+export const RUN_EVALUATION = defineJob<{ evaluationId: string }>({
+  name: 'run-evaluation',
+  concurrency: CONCURRENT_EVALUATIONS,
+  perGroup: EVALUATIONS_PER_ORGANIZATION,
+  retries: 100_000,
+  retrySeconds: 2,
+});
