@@ -57,6 +57,8 @@ export interface PromptDocument {
   text: string;
   /** Unix seconds at which the document was last changed; absent: unknown. */
   modifiedAt?: number;
+  /** The text is the answer to the question: it was computed over the rows of a table. */
+  isComputed?: boolean;
 }
 
 /**

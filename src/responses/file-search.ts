@@ -5,6 +5,7 @@ import { uploadedFileId, viewCitedChunk } from '../knowledge-bases/grounding/cit
 import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts';
 import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
+import { answerFromTables } from '../knowledge-bases/grounding/table-answer.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
 import type { FileSearchItem, SearchResult } from './item-schema.ts';
 import type { ResponseDeps } from './parse-call.ts';
@@ -81,7 +82,11 @@ export async function searchFiles(
       signal,
     });
     const best = chunks.slice(0, search.maxResults);
-    if (prepared.selectsDocuments) return { results: best.map(viewResult), status: 'completed' };
+    if (prepared.selectsDocuments) {
+      const computed = await answerFromTables(deps.db, best, query);
+      const answers = computed === null ? [] : [viewComputed(viewResult(computed))];
+      return { results: [...answers, ...best.map(viewResult)], status: 'completed' };
+    }
     const contextTokens = modelContextTokens(admission.model);
     const usage = { contextTokens, conversationTokens: promptTokens, maxTokens: input.value.maxTokens };
     const fit: FitToBudget = fitTokenBudget(deps, admission.call, best, { query, signal });
@@ -94,7 +99,13 @@ export async function searchFiles(
   }
 }
 
-function viewResult(chunk: ContextChunk): SearchResult {
+/** Marks a result whose text was computed over the rows of a table. */
+export function viewComputed(result: SearchResult): SearchResult {
+  return { ...result, attributes: { ...result.attributes, computed: 'true' } };
+}
+
+/** A chunk as a result of a search. */
+export function viewResult(chunk: ContextChunk): SearchResult {
   return {
     ...viewCitedChunk(chunk),
     text: chunk.text,

@@ -57,7 +57,10 @@ export const SearchResult = Type.Object({
   score: Type.Number({ minimum: 0, maximum: 1 }),
   file_id: Type.String({ description: 'As in a `file_citation`.' }),
   filename: Type.String(),
-  attributes: Type.Record(Type.String(), Type.String(), { description: '`source_type`, and `source_uri` when known.' }),
+  attributes: Type.Record(Type.String(), Type.String(), {
+    description:
+      '`source_type`, `source_uri` when known, and `computed` where the text was computed over the rows of a table.',
+  }),
 });
 
 export type SearchResult = Static<typeof SearchResult>;

@@ -25,7 +25,10 @@ export function turnPrompt(source: PromptSource, output: readonly OutputItem[], 
   };
   if (plan.toolChoice !== 'none' || !source.selectsDocuments) return prompt;
   // An engine that selects from documents itself gets the results as documents, and no tools.
-  const documents = searchResults(output).map(({ document_name: title, text }) => ({ title, text }));
+  const documents = searchResults(output).map(({ document_name: title, text, attributes }) => ({
+    ...{ title, text },
+    ...(attributes['computed'] === 'true' && { isComputed: true }),
+  }));
   return { ...prompt, messages: conversationMessages(source), tools: [], documents };
 }
 

@@ -14,6 +14,7 @@ import { toDocuments, toJoinedDocuments } from './prompt-documents.ts';
 import { CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
+import { answerFromTables } from './table-answer.ts';
 import { estimatePromptTokens } from './token-estimate.ts';
 
 /** Shares of the document budget to try if an engine counts more tokens than estimated; the last has no documents. */
@@ -79,8 +80,12 @@ export async function* groundPrompt(
   const query = retrievalQuery(prompt.messages);
   const search = { ...(mode === 'selective' ? SELECTIVE_SEARCH : CONTEXT_SEARCH), ...overrides };
   const chunks = query === null ? [] : await gatherContext(deps, call, bases, { ...search, query, signal });
-  if (mode === 'selective')
-    return yield { prompt: { ...prompt, documents: toJoinedDocuments(chunks) }, context: chunks };
+  if (mode === 'selective') {
+    const computed = query === null ? null : await answerFromTables(deps.db, chunks, query);
+    const answers = toDocuments(computed === null ? [] : [computed]).map((one) => ({ ...one, isComputed: true }));
+    const documents = [...answers, ...toJoinedDocuments(chunks)];
+    return yield { prompt: { ...prompt, documents }, context: computed === null ? chunks : [computed, ...chunks] };
+  }
   const shown = engine.backend().engine === 'upstream' ? chunks.map(escapeSpecialTokens) : chunks;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
   const conversationTokens = estimatePromptTokens(prompt) + CONTEXT_INSTRUCTION_TOKENS;

@@ -16,6 +16,8 @@ export interface SourceDocument {
   text: string;
   /** Unix seconds at which it was last changed; absent: unknown. */
   modifiedAt?: number;
+  /** The text is the answer: it was computed over the rows of a table. */
+  isComputed?: boolean;
 }
 
 /** A chat prompt. `documents` are the hits of a search, best first; absent: nothing was searched. */

@@ -17,6 +17,8 @@ export async function findAnswer(
 ): Promise<SelectedAnswer> {
   const query = `${previousQuestion} ${question}`.trim();
   if (!isSearched) return selectAnswer(passages, query, services, signal);
+  const computed = passages.find(({ isComputed }) => isComputed === true)?.text;
+  if (computed !== undefined) return { shown: [{ title: ANSWER_TITLE, text: computed }], answer: computed };
   const selection = await selectSections(passages, query, services, signal);
   if (selection?.fit === 'answer') {
     const answer = quoteSections(selection.sections);

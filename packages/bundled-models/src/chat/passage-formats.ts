@@ -4,6 +4,8 @@ export interface Passage {
   text: string;
   /** Unix seconds at which the document was last changed; absent: unknown. */
   modifiedAt?: number;
+  /** The text is the answer: it was computed over the rows of a table. */
+  isComputed?: boolean;
 }
 
 /** A label of passages: `Context:`, `Here are the search results:`, `### Documents`. */
