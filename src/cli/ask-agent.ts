@@ -25,7 +25,7 @@ export function agentRequest({ model, question, instructions, knowledgeBaseId }:
     input: question,
     ...(instructions !== undefined && { instructions }),
     ...(knowledgeBaseId !== undefined && {
-      tools: [{ type: 'file_search', file_search: { knowledge_base_ids: [knowledgeBaseId] } }],
+      tools: [{ type: 'file_search', file_search: { knowledge_base_ids: [knowledgeBaseId] } }, { type: 'query_table' }],
     }),
   };
 }

@@ -144,19 +144,20 @@ export class ResponseEmitter {
     return [...events, ...this.#close(index, item)];
   }
 
-  /** Announces a search; returns its position in `output`. */
-  openSearch(): { index: number; events: ResponseEvent[] } {
+  /** Announces a search, or a query over a table; returns its position in `output`. */
+  openSearch(tool?: FileSearchItem['tool']): { index: number; events: ResponseEvent[] } {
     return this.#openCall({
       type: 'file_search_call',
       id: newId('fileSearchCall'),
       status: 'incomplete',
+      ...(tool && { tool }),
       queries: [],
       results: [],
     });
   }
 
   /** Finishes a search. */
-  closeSearch(index: number, fields: Pick<FileSearchItem, 'queries' | 'results' | 'status'>): ResponseEvent[] {
+  closeSearch(index: number, fields: Omit<FileSearchItem, 'type' | 'id'>): ResponseEvent[] {
     return this.#close(index, fields);
   }
 

@@ -84,14 +84,14 @@ export async function searchFiles(
     const best = chunks.slice(0, search.maxResults);
     if (prepared.selectsDocuments) {
       const computed = await answerFromTables(deps.db, best, query);
-      const answers = computed === null ? [] : [viewComputed(viewResult(computed))];
-      return { results: [...answers, ...best.map(viewResult)], status: 'completed' };
+      const answers = computed === null ? [] : [viewComputed(viewSearchResult(computed))];
+      return { results: [...answers, ...best.map(viewSearchResult)], status: 'completed' };
     }
     const contextTokens = modelContextTokens(admission.model);
     const usage = { contextTokens, conversationTokens: promptTokens, maxTokens: input.value.maxTokens };
     const fit: FitToBudget = fitTokenBudget(deps, admission.call, best, { query, signal });
     const fitting = await fit(Math.floor(documentBudget(usage) / share));
-    return { results: fitting.map(viewResult), status: 'completed' };
+    return { results: fitting.map(viewSearchResult), status: 'completed' };
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 503)) throw error;
     deps.logger.warn({ code: error.code, reason: error.message }, 'file search failed');
@@ -105,7 +105,7 @@ export function viewComputed(result: SearchResult): SearchResult {
 }
 
 /** A chunk as a result of a search. */
-export function viewResult(chunk: ContextChunk): SearchResult {
+export function viewSearchResult(chunk: ContextChunk): SearchResult {
   return {
     ...viewCitedChunk(chunk),
     text: chunk.text,

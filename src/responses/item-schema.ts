@@ -72,6 +72,10 @@ export const FileSearchItem = Type.Object({
   status: ItemStatus,
   queries: Type.Array(Type.String()),
   results: Type.Array(SearchResult),
+  tool: Type.Optional(
+    Type.Literal('query_table', { description: 'Of a query over a table, whose arguments are in `queries`.' }),
+  ),
+  message: Type.Optional(Type.String({ description: 'Why a query over a table has no results.' })),
 });
 
 export type FileSearchItem = Static<typeof FileSearchItem>;

@@ -4,7 +4,7 @@ import type { SearchType } from '../knowledge-bases/retrieval/schema.ts';
 import type { Condition } from '../search/filter.ts';
 import { parseAttributeFilter } from './parse-attribute-filter.ts';
 import type { CreateResponse, RequestTool, ResolvedTool } from './schema.ts';
-import { FILE_SEARCH } from './turn-loop.ts';
+import { FILE_SEARCH, QUERY_TABLE } from './turn-loop.ts';
 
 /** A `file_search` tool with its defaults. */
 export interface SearchTool {
@@ -18,6 +18,8 @@ export interface SearchTool {
   rerankModel: string | null;
   /** Conditions on the metadata of documents. */
   conditions: readonly Condition[];
+  /** Whether `query_table` is offered beside it. */
+  queriesTables: boolean;
 }
 
 /** The tools of a request. */
@@ -37,6 +39,7 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
   const functionPaths: string[] = [];
   const resolved: ResolvedTool[] = [];
   let search: SearchTool | null = null;
+  const tablePaths: string[] = [];
   for (const [index, tool] of (request.tools ?? []).entries()) {
     const path = `tools.${index}`;
     if (tool.type === 'file_search') {
@@ -44,6 +47,9 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
       const parsed = tool.vector_store_ids === undefined ? parseSearch(tool, path) : parseFlatSearch(tool, path);
       search = parsed.search;
       resolved.push(parsed.resolved);
+    } else if (tool.type === 'query_table') {
+      tablePaths.push(path);
+      resolved.push({ type: 'query_table' });
     } else {
       const parsed = parseFunction(tool, path);
       const { name, description, parameters, strict } = parsed.function;
@@ -61,8 +67,19 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
       });
     }
   }
-  const clash = functions.findIndex(({ function: { name } }) => search !== null && name === FILE_SEARCH);
-  if (clash !== -1) throw invalidValue(`${functionPaths[clash]}.name`, `must not be '${FILE_SEARCH}' beside that tool`);
+  const [tablePath, secondPath] = tablePaths;
+  if (secondPath !== undefined) throw invalidValue(secondPath, 'is a second query_table');
+  if (tablePath !== undefined) {
+    if (search === null) throw invalidValue(tablePath, 'needs a file_search, whose knowledge bases it reads');
+    search = { ...search, queriesTables: true };
+  }
+  const names = [...(search === null ? [] : [FILE_SEARCH]), ...(tablePath === undefined ? [] : [QUERY_TABLE])];
+  const clash = functions.findIndex(({ function: { name } }) => names.includes(name));
+  if (clash !== -1)
+    throw invalidValue(
+      `${functionPaths[clash]}.name`,
+      `must not be '${functions[clash]?.function.name}' beside that tool`,
+    );
   const choice = parseToolChoice(request.tool_choice, { functions, search });
   return { ...choice, functionPaths, resolved };
 }
@@ -115,6 +132,7 @@ function parseSearch(tool: RequestTool, path: string): ParsedSearch {
       rerank: shown.rerank,
       rerankModel: shown.rerank_model,
       conditions: [],
+      queriesTables: false,
     },
     resolved: { type: 'file_search', file_search: shown },
   };
@@ -141,6 +159,7 @@ function parseFlatSearch(tool: RequestTool, path: string): ParsedSearch {
       rerank: false,
       rerankModel: null,
       conditions: filters == null ? [] : parseAttributeFilter(filters, `${path}.filters`),
+      queriesTables: false,
     },
     resolved: { type: 'file_search', ...shown },
   };

@@ -13,9 +13,18 @@ import type { FileSearchItem } from './item-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps } from './parse-call.ts';
 import type { PreparedResponse } from './prepare-response.ts';
+import { runTableQuery } from './table-query.ts';
 import { truncateMessages } from './truncate-messages.ts';
 import { type SearchCall, TurnCalls } from './turn-calls.ts';
-import { endOfTurn, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
+import {
+  endOfTurn,
+  FILE_SEARCH,
+  isSameQuery,
+  type LoopState,
+  planTurn,
+  QUERY_TABLE,
+  type TurnPlan,
+} from './turn-loop.ts';
 import { allMessages, conversationMessages, turnPrompt } from './turn-prompt.ts';
 
 /** Searches of one turn that run at the same time. */
@@ -88,7 +97,11 @@ async function* relayTurn(
   { deps, emitter, prepared, notices }: TurnLoop,
   generation: Generation,
 ): AsyncGenerator<ResponseEvent, RelayedTurn, undefined> {
-  const calls = new TurnCalls(emitter, { hasSearch: prepared.search !== null, isEager: !prepared.shell.background });
+  const calls = new TurnCalls(emitter, {
+    hasSearch: prepared.search !== null,
+    hasTables: prepared.search?.queriesTables === true,
+    isEager: !prepared.shell.background,
+  });
   const itemsBefore = emitter.output.length;
   let reason: FinishReason = 'stop';
   let endsWithCall = false;
@@ -111,7 +124,11 @@ async function* relayTurn(
   yield* calls.end(reason);
   const { searches } = calls;
   const functionCalls = calls.count - searches.length;
-  responseMetrics(deps.metrics).turnEnded({ file_search: searches.length, function: functionCalls });
+  responseMetrics(deps.metrics).turnEnded({
+    file_search: searches.filter(({ tool }) => tool === FILE_SEARCH).length,
+    query_table: searches.filter(({ tool }) => tool === QUERY_TABLE).length,
+    function: functionCalls,
+  });
   return { reason, searches, functionCalls };
 }
 
@@ -145,9 +162,13 @@ async function* runSearches(
     messages: allMessages(prepared, emitter.output),
     tools: prepared.functions,
   });
-  const outcomes = new Map<SearchCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
+  const outcomes = new Map<SearchCall, Omit<FileSearchItem, 'type' | 'id'>>();
   const executed = calls.slice(0, MAX_SEARCHES_PER_TURN);
   const search = async (call: SearchCall): Promise<void> => {
+    if (call.tool === QUERY_TABLE) {
+      outcomes.set(call, await runTableQuery(deps, prepared, call.arguments));
+      return;
+    }
     const query = parseQuery(call.arguments, question);
     const same = earlier.find((item) => item.queries.some((earlierQuery) => isSameQuery(earlierQuery, query)));
     const outcome =

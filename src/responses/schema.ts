@@ -53,7 +53,7 @@ export const FileSearchSettings = Type.Object({
 
 const Tool = Type.Object(
   {
-    type: Type.Enum(['function', 'file_search']),
+    type: Type.Enum(['function', 'file_search', 'query_table']),
     ...FunctionFields,
     function: Type.Optional(Type.Object(FunctionFields)),
     file_search: Type.Optional(FileSearchSettings),
@@ -77,7 +77,7 @@ const Tool = Type.Object(
   },
   {
     description:
-      '`file_search` with its settings under `file_search` or beside `type`, or a function with its fields under `function` or beside `type`.',
+      '`file_search` with its settings under `file_search` or beside `type`, `query_table` beside it, or a function with its fields under `function` or beside `type`.',
   },
 );
 
@@ -229,6 +229,7 @@ export const ResponseError = Type.Object({
 export type ResponseError = Static<typeof ResponseError>;
 
 const ResolvedTool = Type.Union([
+  Type.Object({ type: Type.Literal('query_table') }),
   Type.Object({
     type: Type.Literal('function'),
     name: Type.String(),

@@ -2,13 +2,14 @@ import type { FinishReason, GenerationEvent, ToolCall } from '../engines/engine.
 import { parseJson } from '../lib/json.ts';
 import type { ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
-import { FILE_SEARCH } from './turn-loop.ts';
+import { FILE_SEARCH, QUERY_TABLE } from './turn-loop.ts';
 
 /** A search that a model has called for. */
 export interface SearchCall {
   /** Position of its item in `output`. */
   index: number;
   arguments: string;
+  tool: typeof FILE_SEARCH | typeof QUERY_TABLE;
 }
 
 /** A part of a tool call. */
@@ -17,6 +18,7 @@ type CallDelta = Extract<GenerationEvent, { type: 'tool-call-delta' }>;
 /** What `TurnCalls` needs to know of the response. */
 export interface CallSettings {
   hasSearch: boolean;
+  hasTables: boolean;
   /**
    * Whether a call is emitted as soon as it is complete. False for a response that is resumed after a crash: its turn
    * is repeated, and the client would get the call twice.
@@ -73,12 +75,13 @@ export class TurnCalls {
   }
 
   *#emit({ id, function: called }: ToolCall, status: 'completed' | 'incomplete'): Generator<ResponseEvent> {
-    if (!this.#settings.hasSearch || called.name !== FILE_SEARCH) {
+    const isQuery = this.#settings.hasTables && called.name === QUERY_TABLE;
+    if (!isQuery && !(this.#settings.hasSearch && called.name === FILE_SEARCH)) {
       yield* this.#emitter.functionCall({ call_id: id, ...called, status });
       return;
     }
-    const { index, events } = this.#emitter.openSearch();
-    this.searches.push({ index, arguments: called.arguments });
+    const { index, events } = this.#emitter.openSearch(isQuery ? QUERY_TABLE : undefined);
+    this.searches.push({ index, arguments: called.arguments, tool: isQuery ? QUERY_TABLE : FILE_SEARCH });
     yield* events;
   }
 }

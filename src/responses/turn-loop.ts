@@ -5,6 +5,9 @@ import type { Outcome } from './emitter.ts';
 /** Name under which models see the search. */
 export const FILE_SEARCH = 'file_search';
 
+/** Name under which models see queries over tables. */
+export const QUERY_TABLE = 'query_table' as const;
+
 /** What a request allows. */
 export interface LoopRules {
   maxTurns: number;

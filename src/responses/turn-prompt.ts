@@ -5,6 +5,7 @@ import { type ConversationItem, toConversation, toMessages } from './conversatio
 import { forcedQuery, searchTool } from './file-search.ts';
 import type { OutputItem } from './item-schema.ts';
 import type { PreparedResponse } from './prepare-response.ts';
+import { queryTableTool } from './table-query.ts';
 import type { TurnPlan } from './turn-loop.ts';
 
 /** The prepared response from which the prompts of its turns are built. */
@@ -15,7 +16,9 @@ export function turnPrompt(source: PromptSource, output: readonly OutputItem[], 
   const isForced = source.rules.searchesFirst;
   const query = isForced ? forcedQuery(retrievalQuery(conversationMessages(source))) : null;
   // First, so that a small model chooses the search among tools that fit equally.
-  const tools = [...(plan.offersSearch ? [searchTool(query)] : []), ...(plan.offersFunctions ? source.functions : [])];
+  const queriesTables = source.search?.queriesTables === true && !isForced;
+  const searches = plan.offersSearch ? [searchTool(query), ...(queriesTables ? [queryTableTool()] : [])] : [];
+  const tools = [...searches, ...(plan.offersFunctions ? source.functions : [])];
   const prompt: ChatPrompt = {
     kind: 'chat',
     messages: allMessages(source, output),

@@ -26,7 +26,7 @@ describe('the request of the playground', () => {
     };
     assert.deepEqual(
       sent.map(({ type }) => type),
-      ['file_search', 'function'],
+      ['file_search', 'query_table', 'function'],
     );
     assert.deepEqual(sent[0]?.file_search, { knowledge_base_ids: ['kb_1', 'kb_2'] });
   });

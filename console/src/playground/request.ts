@@ -107,7 +107,10 @@ function responseBody(settings: PlaygroundSettings, turns: readonly Turn[]): Rec
     type: 'file_search',
     file_search: { knowledge_base_ids: knowledgeBases },
   };
-  const tools = [...(knowledgeBases.length > 0 ? [search] : []), ...parseTools(settings.tools)];
+  const tools = [
+    ...(knowledgeBases.length > 0 ? [search, { type: 'query_table' }] : []),
+    ...parseTools(settings.tools),
+  ];
   return {
     model: settings.model,
     ...(system.trim() !== '' && { instructions: system }),

@@ -37,9 +37,7 @@ export async function answerFromTables(
       // Two tables that answer may answer differently.
       const [answer] = answers;
       if (answer === undefined || answers.length > 1) continue;
-      const { updatedAt, ...chunk } = answer.chunk;
-      const text = { text: answer.text, cells: answer.cells, score: hit.score, scores: hit.scores };
-      return { ...chunk, updatedAt: Math.floor(updatedAt.getTime() / 1_000), ...text };
+      return { ...toComputedChunk(answer), score: hit.score, scores: hit.scores };
     } catch (error) {
       if (!(error instanceof TableQueryError)) throw error;
     }
@@ -47,9 +45,16 @@ export async function answerFromTables(
   return null;
 }
 
+/** The chunk of an answer, with the answer as its text. */
+export function toComputedChunk({ chunk, text, cells }: DescribedAnswer): ContextChunk {
+  const { updatedAt, ...stored } = chunk;
+  const scores = { vector: null, keyword: null, fused: 1, rerank: null };
+  return { ...stored, text, cells, updatedAt: Math.floor(updatedAt.getTime() / 1_000), score: 1, scores };
+}
+
 function answerFromTable(table: DocumentTable, question: string): DescribedAnswer | null {
   const { documentName, headingPath } = table.rows[0]?.chunk ?? { documentName: '', headingPath: [] };
-  const query = readQuestion(table, question, [documentName, ...headingPath].join(' '));
+  const query = readQuestion(table, question, [documentName, ...headingPath, table.title].join(' '));
   if (query === null) return null;
   const answer = queryTable(table, query);
   // A value that is looked up is that of one row, or of a few.

@@ -25,6 +25,8 @@ export interface StoredTable<Chunk extends TableChunk> {
   /** Names of the columns: those of the header, else `Column 1` and so on. */
   columns: readonly string[];
   rows: readonly TableRow<Chunk>[];
+  /** A short line above it, such as its heading; empty without one. */
+  title: string;
 }
 
 /** A line of a table, and whether a line without cells stands before it. */
@@ -37,6 +39,7 @@ const ROW = /\S \| |^\| .*\S|\S \|$/;
 /** The line below the header of a Markdown table. */
 const RULE = /^\s*\|?[\s:|-]*-{3,}[\s:|-]*$/;
 const FENCE = /^\s*(?:```|~~~)/;
+const MAX_TITLE_CHARACTERS = 80;
 /** Minimum rows besides the header. */
 const MIN_ROWS = 2;
 
@@ -44,15 +47,18 @@ const MIN_ROWS = 2;
 export function parseTables<Chunk extends TableChunk>(chunks: readonly Chunk[]): StoredTable<Chunk>[] {
   const tables: StoredTable<Chunk>[] = [];
   let table: Line<Chunk>[] = [];
+  let above = '';
   const flush = (): void => {
     const built = buildTable(table);
-    if (built !== null) tables.push(built);
+    if (built !== null) tables.push({ ...built, title: above.length <= MAX_TITLE_CHARACTERS ? above : '' });
     table = [];
   };
   for (const line of readLines(chunks)) {
     const [first] = table;
-    if (line === null) flush();
-    else if (line.isSeparate && first !== undefined && !continues(table, line)) {
+    if (typeof line === 'string') {
+      flush();
+      above = line.replace(/^[\s#*_]+|[\s#*_:]+$/g, '');
+    } else if (line.isSeparate && first !== undefined && !continues(table, line)) {
       flush();
       table.push(line);
     } else table.push(line);
@@ -69,14 +75,14 @@ function continues<Chunk extends TableChunk>([first, ...rows]: readonly Line<Chu
   );
 }
 
-/** Yields the lines of tables; null for other text. */
-function* readLines<Chunk extends TableChunk>(chunks: readonly Chunk[]): Generator<Line<Chunk> | null> {
+/** Yields the lines of tables, and other lines as texts. */
+function* readLines<Chunk extends TableChunk>(chunks: readonly Chunk[]): Generator<Line<Chunk> | string> {
   let isFenced = false;
   let isSeparate = true;
   for (const { text, chunk, number } of joinChunks(chunks)) {
     if (FENCE.test(text)) isFenced = !isFenced;
     if (text.trim() === '') isSeparate = true;
-    else if (isFenced || !(ROW.test(text) || RULE.test(text))) yield null;
+    else if (isFenced || !(ROW.test(text) || RULE.test(text))) yield text;
     else {
       yield { text: text.trim(), cells: splitCells(text, false), chunk, number, isSeparate };
       isSeparate = false;
@@ -134,7 +140,7 @@ function rowNumbers(lines: readonly string[], cells: string | null): (number | n
   });
 }
 
-function buildTable<Chunk extends TableChunk>(lines: readonly Line<Chunk>[]): StoredTable<Chunk> | null {
+function buildTable<Chunk extends TableChunk>(lines: readonly Line<Chunk>[]): Omit<StoredTable<Chunk>, 'title'> | null {
   const isRuled = lines[1] !== undefined && RULE.test(lines[1].text);
   const rows = lines
     .filter(({ text }) => !RULE.test(text))
