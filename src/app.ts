@@ -44,6 +44,7 @@ import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statisti
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { anthropicModelRoutes } from './protocols/anthropic/model-routes.ts';
 import { anthropicRoutes } from './protocols/anthropic/routes.ts';
+import { mcpRoutes } from './protocols/mcp/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 import { userAdminRoutes } from './users/members/admin-routes.ts';
@@ -101,6 +102,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   rerankRoutes(app, deps);
   responseRoutes(app, deps);
   anthropicRoutes(app, deps);
+  mcpRoutes(app, deps, version);
   fileRoutes(app, deps);
   batchRoutes(app, deps);
   knowledgeBaseRoutes(app, deps);

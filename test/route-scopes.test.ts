@@ -26,6 +26,8 @@ const PUBLIC: Record<string, string> = {
   'GET /version': 'tells clients what they talk to',
   'GET /metrics': 'the handler requires loopback or the scope `admin`',
   'GET /openapi.json': 'the description of the API, which is public',
+  'GET /.well-known/oauth-protected-resource': 'tells clients of `/mcp` how to authenticate',
+  'GET /.well-known/oauth-protected-resource/mcp': 'the same',
   'GET /v1/session/options': 'the sign-in page reads it before the sign-in',
   'POST /v1/session': 'sign-in',
   'GET /v1/session': SESSION,
@@ -81,9 +83,11 @@ describe('the route table', () => {
     for (const route of ROUTES.filter((each) => scopeOf(each) !== 'public')) {
       const rejected = await api.send(route.method, pathOf(route), { key: null });
       assertError(rejected, 401, 'invalid_api_key');
-      assert.equal(rejected.headers.get('www-authenticate'), 'Bearer realm="quire"', routeName(route));
+      const [challenge, metadata] = (rejected.headers.get('www-authenticate') ?? '').split(', ');
+      assert.equal(challenge, 'Bearer realm="quire"', routeName(route));
+      assert.equal(metadata?.startsWith('resource_metadata='), route.url === '/mcp' ? true : undefined);
       const unknown = await api.send(route.method, pathOf(route), { key: 'quire-sk-unknown' });
-      assert.equal(unknown.headers.get('www-authenticate'), 'Bearer realm="quire", error="invalid_token"');
+      assert.match(unknown.headers.get('www-authenticate') ?? '', /^Bearer realm="quire", error="invalid_token"/);
       if (scopeOf(route) !== undefined) continue;
       const { status } = await api.send(route.method, pathOf(route), { key });
       assert.ok(status === 200 || status === 404, `${routeName(route)}: ${status}`);

@@ -19,6 +19,8 @@ declare module 'fastify' {
     notFoundPage: ((reply: FastifyReply) => FastifyReply) | null;
   }
   interface FastifyContextConfig {
+    /** Path of the protected-resource metadata (RFC 9728) that a 401 names. */
+    resourceMetadata?: string;
     /** A page of the console, which browsers open. Other clients get 404. */
     isPage?: boolean;
   }
@@ -66,11 +68,16 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
     const { code, message: reason } = error;
     request.log.error({ requestId: request.id, code, reason, cause: describeCause(error) }, 'request failed');
   }
+  const { resourceMetadata, protocol } = request.routeOptions.config;
+  if (error.status === 401 && resourceMetadata !== undefined) {
+    const url = `${request.protocol}://${request.host}${resourceMetadata}`;
+    error.headers['www-authenticate'] += `, resource_metadata="${url}"`;
+  }
   return reply
     .code(error.status)
     .headers(errorHeaders(error))
     .type('application/json; charset=utf-8')
-    .send(request.routeOptions.config.protocol?.errorBody(error, request.id) ?? error.body());
+    .send(protocol?.errorBody(error, request.id) ?? error.body());
 }
 
 /** Installs the responses to thrown errors, unknown paths (404) and wrong methods (405 with `Allow`). */
