@@ -14,7 +14,7 @@ import {
   selectEvaluations,
   updateEvaluation,
 } from './store.ts';
-import { viewEvaluation, viewEvaluations, viewResult } from './view-evaluation.ts';
+import { viewEvaluation, viewEvaluationResult, viewEvaluations } from './view-evaluation.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
 
@@ -35,7 +35,7 @@ export async function getEvaluation(deps: ReadDeps, call: Call, params: Evaluati
 export async function listResults(deps: ReadDeps, call: Call, params: EvaluationParams, query: ListQuery) {
   const bounds = pageBounds(query, 'evaluationResult');
   const { id } = await findEvaluation(deps, call, params);
-  return page((await selectEvaluationResults(deps.db.sql, id, bounds)).map(viewResult), bounds.limit);
+  return page((await selectEvaluationResults(deps.db.sql, id, bounds)).map(viewEvaluationResult), bounds.limit);
 }
 
 /** Compares an evaluation with another of the organization. Throws 404, and 400 unless both have completed. */

@@ -49,7 +49,7 @@ export async function viewEvaluation(deps: Pick<Deps, 'db'>, row: EvaluationRow)
 const NO_RESULT = { measures: {}, evidence_ranks: [], hits: [], answer: null, cited_chunk_ids: [] };
 
 /** Converts a row to the result object. A question that is not generated yet is empty. */
-export function viewResult({ id, question, status, error, result }: EvaluationResultRow): EvaluationResult {
+export function viewEvaluationResult({ id, question, status, error, result }: EvaluationResultRow): EvaluationResult {
   const empty = { question: '' };
   return { id, object: 'evaluation_result', question: question ?? empty, status, error, ...(result ?? NO_RESULT) };
 }

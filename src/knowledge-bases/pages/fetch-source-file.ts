@@ -12,7 +12,14 @@ import type { DocumentRow } from '../documents/store.ts';
 export type FetchDeps = Pick<Deps, 'db' | 'blobs' | 'secrets' | 'config' | 'logger' | 'now'>;
 
 /** Sources whose items can be fetched by what is stored of a document. */
-const FETCHED: ReadonlySet<StoredSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs', 'google_drive', 'api']);
+const FETCHED: ReadonlySet<StoredSourceType> = new Set([
+  'file_upload',
+  'web_crawl',
+  's3',
+  'gcs',
+  'google_drive',
+  'api',
+]);
 /** `Retry-After` when a source does not answer. */
 const RETRY_SECONDS = 10;
 
