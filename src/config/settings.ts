@@ -251,6 +251,31 @@ export const SETTINGS = {
     description:
       'Program of an installed Chromium or Chrome, such as `/usr/bin/chromium`. Web crawls then run the JavaScript of pages that show no text without it, with up to 1 GiB of memory. Unset: such pages are reported as failed documents.',
   },
+  ocrEngine: {
+    env: 'QUIRE_OCR',
+    file: 'ocr',
+    schema: Type.Enum(['auto', 'bundled', 'system', 'off']),
+    default: 'auto',
+    description:
+      "OCR of images and of PDF pages without text: the bundled Tesseract (`bundled`), the program `tesseract` of the system (`system`), which needs about half the time, the system's where it is installed with the languages (`auto`), or none (`off`).",
+  },
+  ocrLanguages: {
+    env: 'QUIRE_OCR_LANGUAGES',
+    file: 'ocr_languages',
+    schema: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{1,31}$' }), { maxItems: 16 }),
+    default: null,
+    list: true,
+    description:
+      "Languages of scanned documents as Tesseract's codes, such as `eng,deu`; the most frequent one first. Each takes more time. Unset: all installed languages. English is installed; `npm install @tesseract.js-data/deu` installs German.",
+  },
+  ocrFolder: {
+    env: 'QUIRE_OCR_FOLDER',
+    file: 'ocr_folder',
+    schema: Text,
+    default: null,
+    description:
+      "Folder with further languages for OCR: Tesseract's files `CODE.traineddata`, or `CODE.traineddata.gz` for the bundled Tesseract.",
+  },
   bodyLimitBytes: {
     env: 'QUIRE_BODY_LIMIT',
     file: 'body_limit',

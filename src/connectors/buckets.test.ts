@@ -27,6 +27,8 @@ describe('isSupportedFile', () => {
       'a.json',
       '.pdf/x',
       'a.png',
+      'a.TIF',
+      'a.gif',
     ];
     for (const name of names) assert.equal(isSupportedFile(name), documentFormat(name, null) !== null, name);
   });
@@ -48,7 +50,7 @@ describe('a data source of the type s3', () => {
   it('ingests objects with their metadata, and sees changes, deletions and revoked keys', async () => {
     for (let i = 0; i < 5; i++) s3.objects.set(`docs/${i}.txt`, Buffer.from(`Document ${i} on granite.`));
     s3.objects.set('docs/a b+ü.md', Buffer.from('# Salmon'));
-    s3.objects.set('docs/photo.png', Buffer.from('png'));
+    s3.objects.set('docs/photo.gif', Buffer.from('gif'));
     s3.objects.set('other/x.txt', Buffer.from('Not in the prefix.'));
     s3.metadata.set('docs/0.txt', { team: 'quarry' });
     const source = await create(body());

@@ -1,6 +1,7 @@
 import type { DocumentMetadata } from './document-metadata.ts';
 import type { DocumentWarning } from './document-warning.ts';
 import type { IngestionError } from './ingestion-error.ts';
+import type { OcrOptions } from './ocr-options.ts';
 
 /** Kinds of blocks. Chunks are preferably cut between blocks. */
 export type BlockKind = 'heading' | 'paragraph' | 'list-item' | 'code' | 'table' | 'other';
@@ -73,6 +74,10 @@ export interface ReaderInput {
   chunkCharacters: number;
   /** Fields of JSONL files with the text; undefined for the usual ones. */
   textFields?: readonly string[] | undefined;
+  /** How images and pages without text are read; undefined: they are not. */
+  ocr?: OcrOptions | undefined;
+  /** Called after each page that was read by OCR, in the reader process. */
+  onPage?: (read: number, pages: number) => void;
   /** The file is only opened, to find out whether it can be read: no document is returned. */
   isCheck?: boolean;
 }

@@ -121,7 +121,7 @@ describe('Extractor', () => {
   });
 
   it('yields unsupported_file for other formats', async () => {
-    assert.deepEqual(await read(start({}), 'x', 'a.png'), ['unsupported_file']);
+    assert.deepEqual(await read(start({}), 'x', 'a.gif'), ['unsupported_file']);
   });
 
   it('spools a large file to disk and removes it afterwards', async () => {

@@ -30,7 +30,7 @@ export interface SourceFile {
 }
 
 /** How a file is extracted. */
-type ExtractionOptions = Pick<ReaderInput, 'textFields' | 'isCheck'> & { chunkSizeTokens: number };
+type ExtractionOptions = Pick<ReaderInput, 'textFields' | 'isCheck' | 'onPage'> & { chunkSizeTokens: number };
 
 /** Options of an `Extractor`. */
 export interface ExtractorOptions {
@@ -39,6 +39,8 @@ export interface ExtractorOptions {
   /** Folder for files above 1 MiB while they are read; default: the system's temporary folder. */
   folder?: string;
   limits?: Partial<ReaderLimits>;
+  /** How images and pages without text are read; absent: they are not. */
+  ocr?: ReaderInput['ocr'];
   /** Called with the reason whenever a document ends its reader process. */
   onReaderCrash?: (reason: string) => void;
 }
@@ -46,14 +48,16 @@ export interface ExtractorOptions {
 /** Extracts documents in a pool of child processes. */
 export class Extractor {
   readonly #folder: string;
+  readonly #ocr: ReaderInput['ocr'];
   readonly #readers: ReaderProcess[];
   readonly #free: ReaderProcess[];
   readonly #idleTimers = new Map<ReaderProcess, NodeJS.Timeout>();
   readonly #waiting: ((reader: ReaderProcess) => void)[] = [];
   readonly #closed = new AbortController();
 
-  constructor({ readers = READERS, folder = tmpdir(), limits, onReaderCrash = () => {} }: ExtractorOptions = {}) {
+  constructor({ readers = READERS, folder = tmpdir(), limits, ocr, onReaderCrash = () => {} }: ExtractorOptions = {}) {
     this.#folder = folder;
+    this.#ocr = ocr;
     const allLimits = { ...READER_LIMITS, seconds: DOCUMENT_SECONDS, ...limits };
     this.#readers = Array.from({ length: readers }, () => new ReaderProcess(allLimits, onReaderCrash));
     this.#free = [...this.#readers];
@@ -74,7 +78,7 @@ export class Extractor {
     const format = documentFormat(name, mediaType);
     if (format === null) {
       const message =
-        'Unsupported document format: it must be PDF, DOCX, XLSX, ODS, PPTX, ODP, HTML, Markdown, CSV, JSONL or plain text.';
+        'Unsupported document format: it must be PDF, DOCX, XLSX, ODS, PPTX, ODP, HTML, Markdown, CSV, JSONL, PNG, JPEG, TIFF, WebP or plain text.';
       yield { part: '', error: new IngestionError('unsupported_file', message) };
       return;
     }
@@ -83,7 +87,14 @@ export class Extractor {
       const { bytes, remove, content: spooled } = await spool(content, this.#folder, abort);
       try {
         const chunkCharacters = chunkSizeTokens * CHARACTERS_PER_TOKEN;
-        const input = { content: spooled, bytes, charset: parseCharset(mediaType), chunkCharacters, ...reading };
+        const input = {
+          content: spooled,
+          bytes,
+          charset: parseCharset(mediaType),
+          chunkCharacters,
+          ocr: this.#ocr,
+          ...reading,
+        };
         yield* this.#read(format, input, abort);
       } finally {
         await remove();

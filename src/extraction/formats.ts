@@ -9,6 +9,7 @@ export type DocumentFormat =
   | 'ods'
   | 'pptx'
   | 'odp'
+  | 'image'
   | 'text'
   | 'jsonl';
 
@@ -27,6 +28,10 @@ const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/vnd.oasis.opendocument.spreadsheet': 'ods',
   'application/x-vnd.oasis.opendocument.spreadsheet': 'ods',
   'application/vnd.oasis.opendocument.presentation': 'odp',
+  'image/png': 'image',
+  'image/jpeg': 'image',
+  'image/tiff': 'image',
+  'image/webp': 'image',
   'application/jsonl': 'jsonl',
   'application/x-ndjson': 'jsonl',
 };
@@ -45,6 +50,12 @@ const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
   ods: 'ods',
   pptx: 'pptx',
   odp: 'odp',
+  png: 'image',
+  jpg: 'image',
+  jpeg: 'image',
+  tif: 'image',
+  tiff: 'image',
+  webp: 'image',
   jsonl: 'jsonl',
   ndjson: 'jsonl',
   txt: 'text',

@@ -3,6 +3,7 @@
  * does not cover buffers) or when its parent has exited. A thread, because a document may block the main thread.
  */
 import { workerData } from 'node:worker_threads';
+import { killGroup } from './kill-group.ts';
 
 /** Parameters of the watchdog. */
 export interface MemoryWatch {
@@ -18,5 +19,5 @@ const INTERVAL_MS = 250;
 const { bytes, parent } = workerData as MemoryWatch;
 
 setInterval(() => {
-  if (process.memoryUsage.rss() > bytes || process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
+  if (process.memoryUsage.rss() > bytes || process.ppid !== parent) killGroup(process.pid);
 }, INTERVAL_MS);

@@ -27,6 +27,7 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   ods: async () => (await import('./sheets/read-ods.ts')).readOds,
   pptx: async () => (await import('./slides/read-pptx.ts')).readPptx,
   odp: async () => (await import('./slides/read-odp.ts')).readOdp,
+  image: async () => (await import('./pdf/ocr/read-image.ts')).readImage,
   text: async () => (await import('./read-text.ts')).readPlainText,
   jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
 };
@@ -39,6 +40,7 @@ const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) 
   ods: async () => (await import('./sheets/read-ods.ts')).checkOds,
   pptx: async () => (await import('./slides/read-pptx.ts')).checkPptx,
   odp: async () => (await import('./slides/read-odp.ts')).checkOdp,
+  image: async () => (await import('./pdf/ocr/read-image.ts')).checkImage,
 };
 
 /**

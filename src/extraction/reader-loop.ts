@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { raiseOomScore } from '../lib/oom-score.ts';
+import { killGroup } from './kill-group.ts';
 import type { MemoryWatch } from './memory-watch.ts';
 import type { ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
@@ -16,7 +17,7 @@ export function runReader(answer: (request: ReaderRequest) => Promise<ReaderRepl
     if (process.connected) process.send?.(reply);
   });
   // SIGKILL, because an orderly exit would wait for the document.
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.on('disconnect', () => killGroup(process.pid));
   const watch: MemoryWatch = { bytes: Number(process.argv[2]) * 2 ** 20, parent: process.ppid };
   new Worker(new URL('./memory-watch.ts', import.meta.url), { name: 'watch', workerData: watch }).unref();
 }

@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { rejectOnAbort } from '../lib/reject-on-abort.ts';
 import type { Extraction, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 import { IngestionError } from './ingestion-error.ts';
+import { killGroup } from './kill-group.ts';
 import { READER_BUFFER_MB, READER_HEAP_MB, READER_YOUNG_HEAP_MB } from './limits.ts';
 import type { PageImage, PageRequest } from './pdf/render-page.ts';
-import type { PageInput, ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
+import type { PageInput, ReaderError, ReaderProgress, ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
 /** Time that a reader has to abandon a file before it is killed. */
 const CLOSE_MS = 1_000;
@@ -42,6 +42,8 @@ export class ReaderProcess {
   readonly #onCrash: (reason: string) => void;
   #child: ChildProcess | null = null;
   #pending: PromiseWithResolvers<ReaderReply | ReadFailure> | null = null;
+  #onPage: NonNullable<ReaderInput['onPage']> = () => {};
+  #timer: NodeJS.Timeout | null = null;
 
   /** `onCrash` is called with the reason whenever a document ends the process. */
   constructor(limits: ReaderLimits, onCrash: (reason: string) => void) {
@@ -58,7 +60,12 @@ export class ReaderProcess {
    * Yields the documents of a file. An error of the whole file comes last, with an empty part. Throws the signal's
    * reason. A caller may stop early; the process is then free for the next file.
    */
-  async *read(format: DocumentFormat, input: ReaderInput, signal: AbortSignal): AsyncGenerator<Extraction> {
+  async *read(
+    format: DocumentFormat,
+    { onPage = () => {}, ...input }: ReaderInput,
+    signal: AbortSignal,
+  ): AsyncGenerator<Extraction> {
+    this.#onPage = onPage;
     let request: ReaderRequest = { type: 'open', format, input };
     let isFinished = false;
     try {
@@ -100,7 +107,7 @@ export class ReaderProcess {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
     child.ref();
-    child.kill('SIGKILL');
+    killChild(child);
     await exited;
   }
 
@@ -109,30 +116,26 @@ export class ReaderProcess {
     const pending = Promise.withResolvers<ReaderReply | ReadFailure>();
     this.#pending = pending;
     const child = this.#start();
-    const done = new AbortController();
     child.ref();
     child.channel?.ref();
     // A failed send means that the process is exiting, which its `close` event reports.
     child.send(request, () => undefined);
-    void this.#killAfterTimeout(child, done.signal);
+    this.#timer = setTimeout(() => this.#killAfterTimeout(child), this.#limits.seconds * 1_000).unref();
     try {
       const reply = await rejectOnAbort(pending.promise, signal);
       this.#pending = null;
       return reply;
     } finally {
-      done.abort();
+      clearTimeout(this.#timer);
       child.unref();
       child.channel?.unref();
     }
   }
 
-  async #killAfterTimeout(child: ChildProcess, done: AbortSignal): Promise<void> {
-    const { seconds } = this.#limits;
-    await delay(seconds * 1000, undefined, { signal: done, ref: false }).catch(() => {});
-    if (done.aborted) return;
-    const message = `Extraction took more than ${seconds} seconds.`;
+  #killAfterTimeout(child: ChildProcess): void {
+    const message = `Extraction took more than ${this.#limits.seconds} seconds.`;
     this.#reportCrash(child, { code: 'timeout', message, detail: 'extraction timed out' });
-    child.kill('SIGKILL');
+    killChild(child);
   }
 
   #reportCrash(child: ChildProcess, error: ReaderError): void {
@@ -162,8 +165,11 @@ export class ReaderProcess {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-MAX_STDERR_CHARACTERS);
     });
-    child.on('message', (reply: ReaderReply) => {
-      if (child === this.#child) this.#pending?.resolve(reply);
+    child.on('message', (reply: ReaderReply | ReaderProgress) => {
+      if (child !== this.#child) return;
+      if (reply.type !== 'progress') return this.#pending?.resolve(reply);
+      this.#timer?.refresh();
+      this.#onPage(reply.read, reply.pages);
     });
     child.on('error', (error) => this.#reportCrash(child, crashed(error.message)));
     // While a request is pending, wait for `close`: a reply may still be in the channel.
@@ -180,6 +186,10 @@ export class ReaderProcess {
     this.#child = null;
     this.#pending?.resolve({ type: 'failed', error });
   }
+}
+
+function killChild({ pid }: ChildProcess): void {
+  if (pid !== undefined) killGroup(pid);
 }
 
 function toIngestionError({ code, message, detail }: ReaderError): IngestionError {

@@ -1,4 +1,4 @@
-/** Messages between the service and a reader process. One request is answered by one reply. */
+/** Messages between the service and a reader process. One request is answered by one reply, after any progress. */
 
 import type { ExtractedDocument, FilePart, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
@@ -31,3 +31,10 @@ export type ReaderReply =
   | { type: 'page'; image: PageImage }
   | { type: 'failed'; error: ReaderError }
   | { type: 'end' };
+
+/** Pages of the document that were read by OCR, of those to read. */
+export interface ReaderProgress {
+  type: 'progress';
+  read: number;
+  pages: number;
+}

@@ -4,7 +4,7 @@ import type { Extraction } from './extracted-document.ts';
 import { IngestionError } from './ingestion-error.ts';
 import { readDocument } from './read-document.ts';
 import { runReader } from './reader-loop.ts';
-import type { ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
+import type { ReaderError, ReaderProgress, ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
 let documents: AsyncGenerator<Extraction> | null = null;
 
@@ -14,7 +14,7 @@ async function answer(request: ReaderRequest): Promise<ReaderReply> {
       const { renderPage } = await import('./pdf/render-page.ts');
       return { type: 'page', image: await renderPage(request.input, request.page) };
     }
-    if (request.type === 'open') documents = readDocument(request.format, request.input);
+    if (request.type === 'open') documents = readDocument(request.format, { ...request.input, onPage });
     if (request.type === 'close') await documents?.return(undefined);
     const next = await documents?.next();
     if (next === undefined || next.done === true) return { type: 'end' };
@@ -24,6 +24,12 @@ async function answer(request: ReaderRequest): Promise<ReaderReply> {
     documents = null;
     return { type: 'failed', error: toReaderError(error) };
   }
+}
+
+/** Tells the service that the document makes progress, which restarts its time limit. */
+function onPage(read: number, pages: number): void {
+  const progress: ReaderProgress = { type: 'progress', read, pages };
+  process.send?.(progress);
 }
 
 /** Converts an error. Errors other than `IngestionError` mean that a parser failed on a damaged file. */

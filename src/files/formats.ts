@@ -7,7 +7,7 @@ export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
 /** Kind of content, which selects the inspection. */
-export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'text';
+export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'text' | 'image';
 
 /** A supported file format. */
 export interface FileFormat {
@@ -51,6 +51,12 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
     mediaType: 'application/vnd.oasis.opendocument.presentation',
     archive: { part: 'content.xml', name: '.odp' },
   },
+  '.png': { kind: 'image', mediaType: 'image/png' },
+  '.jpg': { kind: 'image', mediaType: 'image/jpeg' },
+  '.jpeg': { kind: 'image', mediaType: 'image/jpeg' },
+  '.tif': { kind: 'image', mediaType: 'image/tiff' },
+  '.tiff': { kind: 'image', mediaType: 'image/tiff' },
+  '.webp': { kind: 'image', mediaType: 'image/webp' },
 };
 
 /** Purposes that require JSON Lines. */
@@ -65,7 +71,7 @@ export const UPLOAD_EXTENSIONS: Readonly<Record<FilePurpose, readonly string[]>>
 
 /** Whether content of the format is valid only as a whole: `inspectContent` sees no more than its beginning. */
 export function needsCheck({ kind }: FileFormat): boolean {
-  return kind === 'pdf' || kind === 'archive';
+  return kind === 'pdf' || kind === 'archive' || kind === 'image';
 }
 
 /** Limit of one path segment, as in common file systems. */

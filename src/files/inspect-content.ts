@@ -27,6 +27,14 @@ const ARCHIVE_MARK = Buffer.from('PK\x03\x04');
 const COMPOUND_MARK = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 /** Stream name of the encrypted document in a compound file. */
 const ENCRYPTED_PART = Buffer.from('EncryptedPackage', 'utf16le');
+/** Signatures of images by media type, at the first byte. */
+const IMAGE_MARKS: Readonly<Record<string, RegExp>> = {
+  'image/png': /^\x89PNG\r\n/,
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/tiff': /^(?:II\*\0|MM\0\*)/,
+  'image/webp': /^RIFF[\s\S]{4}WEBP/,
+};
+const IMAGE_MARK_BYTES = 12;
 /** Number of bytes inspected to tell text from binary data. */
 const TEXT_START_BYTES = 65_536;
 /** Control characters that do not occur in text (all but tab, line and page breaks, ESC and ^Z). */
@@ -69,6 +77,7 @@ const INSPECTIONS: Readonly<Record<FormatKind, (format: FileFormat) => Inspectio
   text,
   pdf,
   archive,
+  image,
 };
 
 /** Calls `inspect` once, with the first `limit` bytes or all bytes of shorter content. */
@@ -90,6 +99,12 @@ function inspectHead(limit: number, inspect: (head: Buffer) => string | null): I
 function pdf(): Inspection {
   return inspectHead(PDF_MARK_BYTES, (head) =>
     head.includes(PDF_MARK) ? null : "is not a PDF: '%PDF-' is not among its first bytes",
+  );
+}
+
+function image({ mediaType }: FileFormat): Inspection {
+  return inspectHead(IMAGE_MARK_BYTES, (head) =>
+    IMAGE_MARKS[mediaType]?.test(head.toString('latin1')) ? null : `is not an image of the type ${mediaType}`,
   );
 }
 

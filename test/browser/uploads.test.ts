@@ -57,7 +57,9 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     truncateSync(huge, TOO_LARGE_BYTES);
     await choose([file('photo.png'), file('empty.md', ''), huge, file('manual.md')]);
     await row('photo.png')
-      .getByText('Accepted: .jsonl, .pdf, .txt, .md, .csv, .docx, .html, .xlsx, .pptx, .ods, .odp.')
+      .getByText(
+        'Accepted: .jsonl, .pdf, .txt, .md, .csv, .docx, .html, .xlsx, .pptx, .ods, .odp, .png, .jpg, .jpeg, .tif, .tiff, .webp.',
+      )
       .waitFor();
     await row('empty.md').getByText('Not uploaded: the file is empty.').waitFor();
     await row('huge.pdf').getByText('Not uploaded: the file is larger than the limit of 536.9 MB.').waitFor();

@@ -26,6 +26,12 @@ export function pageOutcome(texts: readonly string[], warnings: readonly string[
   return unmapped >= MIN_CHARACTER_SHARE * text.length ? 'unmapped' : 'read';
 }
 
+/** Whether more than half of the characters have no mapping to Unicode. */
+export function isMostlyUnmapped(text: string): boolean {
+  const letters = text.replace(/\s+/g, '');
+  return (letters.match(UNMAPPED)?.length ?? 0) > letters.length / 2;
+}
+
 /** Returns a document's warning about missing text; null below the thresholds. Any damaged page causes one. */
 export function missingTextWarning(outcomes: readonly PageOutcome[]): DocumentWarning | null {
   const count = (outcome: PageOutcome) => outcomes.filter((one) => one === outcome).length;

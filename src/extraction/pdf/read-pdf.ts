@@ -6,15 +6,15 @@ import { flattenMetadata, normalizeTitle } from '../flatten-metadata.ts';
 import { IngestionError } from '../ingestion-error.ts';
 import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../limits.ts';
 import { checkTextLength, TextWriter } from '../text-writer.ts';
-import { readingOrder } from './columns.ts';
 import { formFieldTexts } from './form-fields.ts';
-import { groupLines } from './lines.ts';
 import { missingTextWarning, type PageOutcome, pageOutcome } from './missing-text.ts';
-import { type Fragment, groupByDirection, mergeFragments, type TextLine, type TextPiece } from './page-text.ts';
+import { recognitionWarning } from './ocr/recognize-pages.ts';
+import { orderLines } from './order-lines.ts';
+import type { TextPiece } from './page-text.ts';
 import { buildBlocks } from './paragraphs.ts';
 import { CMAPS, getDocument, PasswordException, PdfjsWarnings, VerbosityLevel } from './pdfjs.ts';
 import { type PageLines, removeRunningLines } from './running-lines.ts';
-import { CELL_GAP, findTables, isBesideText, separateTables, tableLines } from './tables.ts';
+import { readScans } from './scanned-pages.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocument>['promise']>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
@@ -37,14 +37,11 @@ const MIN_HEIGHT = 0.2;
 
 /**
  * Reads a PDF: text in reading order by columns, without running headers and footers, hyphenated words rejoined, with
- * the values of form fields. Throws `encrypted_file` when it needs a password, `no_text` for scans, `too_large` above
- * the maximum number of pages.
+ * the values of form fields. Pages without text are read by OCR. Throws `encrypted_file` when it needs a password,
+ * `no_text` for blank pages, `too_large` above the maximum number of pages.
  */
 export async function* readPdf(input: ReaderInput): AsyncGenerator<Extraction> {
-  yield {
-    part: '',
-    document: await withPdf(input, (pdf, warnings) => buildDocument(pdf, warnings, input.chunkCharacters)),
-  };
+  yield { part: '', document: await withPdf(input, (pdf, warnings) => buildDocument(input, pdf, warnings)) };
 }
 
 /** Opens a PDF and reads its first readable page. Throws as `readPdf` does, without `no_text`. */
@@ -71,17 +68,24 @@ async function withPdf<T>(input: ReaderInput, use: (pdf: Pdf, warnings: PdfjsWar
   }
 }
 
-async function buildDocument(pdf: Pdf, warnings: PdfjsWarnings, tableCharacters: number): Promise<ExtractedDocument> {
+async function buildDocument(input: ReaderInput, pdf: Pdf, warnings: PdfjsWarnings): Promise<ExtractedDocument> {
   const { title, metadata } = await readMetadata(pdf);
-  const { pages, outcomes } = await readPages(pdf, warnings);
+  const { pages, outcomes, recognition } = await readScans(input, await readPages(pdf, warnings));
   if (pages.every(({ lines }) => lines.length === 0)) {
-    throw noText('No page has text: the pages are blank, or images such as scans.');
+    throw noText(
+      recognition === null
+        ? 'No page has text: the pages are blank, or images such as scans.'
+        : 'No page has text, and OCR read none: the pages are blank, or pictures.',
+    );
   }
-  const warning = missingTextWarning(outcomes);
+  const pageWarnings = [
+    missingTextWarning(outcomes),
+    recognition === null ? null : recognitionWarning(recognition, outcomes.length),
+  ].filter((warning) => warning !== null);
   const lines = removeRunningLines(pages).flatMap((page) => page.lines);
   const writer = new TextWriter();
-  for (const { kind, text, ...place } of buildBlocks(lines, tableCharacters)) writer.write(kind, text, place);
-  return { ...writer.finish(), title, metadata, ...(warning && { warnings: [warning] }) };
+  for (const { kind, text, ...place } of buildBlocks(lines, input.chunkCharacters)) writer.write(kind, text, place);
+  return { ...writer.finish(), title, metadata, ...(pageWarnings.length > 0 && { warnings: pageWarnings }) };
 }
 
 async function openPdf(loading: Promise<Pdf>): Promise<Pdf> {
@@ -98,14 +102,15 @@ async function openPdf(loading: Promise<Pdf>): Promise<Pdf> {
   }
 }
 
-/** Returns lines of readable pages, up to `maxPages`, and the outcome of each. Throws `invalid_file` without any. */
+/** Returns the lines and outcomes of pages, up to `maxPages` readable ones. Throws `invalid_file` without any. */
 async function readPages(pdf: Pdf, warnings: PdfjsWarnings, maxPages = MAX_PAGES) {
   const pages: PageLines[] = [];
   const outcomes: PageOutcome[] = [];
   let characters = 0;
+  let readable = 0;
   let lastError: unknown = null;
   const isForm = await hasFields(pdf);
-  for (let number = 1; number <= pdf.numPages && pages.length < maxPages; number++) {
+  for (let number = 1; number <= pdf.numPages && readable < maxPages; number++) {
     warnings.take();
     try {
       const page = await pdf.getPage(number);
@@ -116,14 +121,16 @@ async function readPages(pdf: Pdf, warnings: PdfjsWarnings, maxPages = MAX_PAGES
       outcomes.push(pageOutcome(strings, warnings.take()));
       characters += lines.lines.reduce((sum, { text }) => sum + text.length, 0);
       page.cleanup();
+      readable += 1;
     } catch (error) {
       lastError = error;
-      outcomes.push('damaged');
+      pages[number - 1] ??= { lines: [], height: 0 };
+      outcomes[number - 1] ??= 'damaged';
     }
     checkTextLength(characters);
     if (number % CLEANUP_PAGES === 0) await pdf.cleanup();
   }
-  if (pages.length === 0) throw invalidFile('None of the pages can be read: the file is damaged.', lastError);
+  if (readable === 0) throw invalidFile('None of the pages can be read: the file is damaged.', lastError);
   return { pages, outcomes };
 }
 
@@ -144,25 +151,8 @@ async function pageTexts(page: Page, isForm: boolean): Promise<PageTextItem[]> {
 function pageLines(page: Page, texts: readonly PageTextItem[]): PageLines {
   const { transform, height } = page.getViewport({ scale: 1 });
   const pieces = texts.map((text) => toPiece(text, transform));
-  const lines: TextLine[] = [];
-  for (const [rank, group] of groupByDirection(pieces).entries()) {
-    const fragments = mergeFragments(group);
-    const tables = findTables(mergeFragments(group, CELL_GAP));
-    const own = tables.filter((table) => table.rows !== null && !isBesideText(table, fragments));
-    for (const part of separateTables(fragments, own)) {
-      const regions = 'rows' in part ? [part] : readingOrder(part).flatMap(separateRegion);
-      for (const region of regions) {
-        const column = (lines.at(-1)?.column ?? 0) + 1;
-        const place = { page: page.pageNumber, column, isRotated: rank > 0 };
-        const added = 'rows' in region ? tableLines(region, place) : groupLines(region, place);
-        lines.push(...added.filter(({ text }) => text !== ''));
-      }
-    }
-  }
-  return { lines, height };
+  return { lines: orderLines(pieces, page.pageNumber), height };
 }
-
-const separateRegion = (region: readonly Fragment[]) => separateTables(region, findTables(region));
 
 /** Transforms a text item to the coordinates of the displayed page. */
 function toPiece(item: PageTextItem, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {

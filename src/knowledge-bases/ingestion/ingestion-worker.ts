@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { PageRenderer } from '../../connectors/browser/page-renderer.ts';
 import type { Deps } from '../../deps.ts';
@@ -9,6 +10,9 @@ import { openSource } from '../data-sources/source-config.ts';
 import { checkFile } from './check-file.ts';
 import { ingestSource } from './ingest-source.ts';
 import type { IngestDeps } from './run-context.ts';
+
+/** Memory of a thread that reads pages by OCR: 140 MB, and the pixels of a large image. */
+const OCR_THREAD_MB = 192;
 
 /** Dependencies of background ingestion. */
 export type IngestionWorkerDeps = Pick<
@@ -45,7 +49,10 @@ export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   mkdirSync(folder, { recursive: true });
   const onReaderCrash = (reason: string) => deps.logger.warn({ reason }, 'extraction process ended by a document');
   const { readers, readerHeapMb: heapMb, readerBufferMb: bufferMb } = deps.config.memory.budget;
-  const extractor = new Extractor({ folder, readers, limits: { heapMb, bufferMb }, onReaderCrash });
+  const { ocrEngine: engine, ocrLanguages: languages, ocrFolder } = deps.config;
+  const threads = Math.max(1, Math.min(availableParallelism(), Math.floor(bufferMb / OCR_THREAD_MB)));
+  const ocr = { engine, languages, folder: ocrFolder, threads };
+  const extractor = new Extractor({ folder, readers, limits: { heapMb, bufferMb }, ocr, onReaderCrash });
   const { chromiumPath } = deps.config;
   const renderer =
     chromiumPath === null ? null : new PageRenderer({ executablePath: chromiumPath, folder, logger: deps.logger });
