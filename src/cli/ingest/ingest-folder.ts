@@ -20,6 +20,8 @@ export interface IngestRequest {
   base: string;
   /** Name of the data source; null for the path of the folder. */
   source: string | null;
+  /** Whether it follows an ingestion of the same command: names what has changed, not what is skipped. */
+  isUpdate?: boolean;
 }
 
 /** Result of an ingestion; the JSON output of `quire ingest`. */
@@ -63,7 +65,7 @@ export async function ingestFolder(
     id: null,
     name: request.base,
   };
-  printSkipped(line, documents);
+  if (!request.isUpdate) printSkipped(line, documents);
   const sources = base.id === null ? [] : await loadSources(api, base.id, name);
   const diff = await diffWithProgress(
     documents,
@@ -72,6 +74,7 @@ export async function ingestFolder(
     signal,
   );
   if (sources.length > 0) line.printLine(`${documents.root}: ${describeChanges(diff)}.`);
+  if (request.isUpdate) printChanges(line, diff);
   const uploader = new Uploader(api, line, diff.uploads.length);
   const writer = new SourceWriter(api, base, name);
   const started: StartedJob[] = [];
@@ -133,12 +136,25 @@ function defaultSourceName(root: string): string {
 function printSkipped(line: StatusLine, { skipped }: FoundDocuments): void {
   for (const [kind, [singular, plural]] of Object.entries(SKIPPED) as [SkipKind, [string, string]][]) {
     const names = skipped[kind];
-    if (names.length === 0) continue;
-    const more = names.length > MAX_LISTED_NAMES ? ` and ${names.length - MAX_LISTED_NAMES} more` : '';
-    line.printLine(
-      `Skipped ${formatCount(names.length, singular, plural)}: ${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more}.`,
+    if (names.length > 0) printNames(line, `Skipped ${formatCount(names.length, singular, plural)}`, names);
+  }
+}
+
+function printChanges(line: StatusLine, { uploads, gone }: FolderDiff): void {
+  const uploaded = uploads.map(({ document }) => document.name);
+  if (uploaded.length > 0) printNames(line, 'New or changed', uploaded);
+  if (gone.length > 0) {
+    printNames(
+      line,
+      'Gone',
+      gone.map(({ name }) => name),
     );
   }
+}
+
+function printNames(line: StatusLine, label: string, names: readonly string[]): void {
+  const more = names.length > MAX_LISTED_NAMES ? ` and ${names.length - MAX_LISTED_NAMES} more` : '';
+  line.printLine(`${label}: ${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more}.`);
 }
 
 const byName = (a: IngestFailure, b: IngestFailure): number => (a.name < b.name ? -1 : 1);
