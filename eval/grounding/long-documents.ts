@@ -6,7 +6,7 @@ import { Extractor } from '../../src/extraction/extractor.ts';
 import { type ContextChunk, SELECTIVE_SEARCH } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { ANSWER_COLUMNS, CHUNKING, type Models, makeChunk, measureAnswers, plain, searchIn } from './quoted-answers.ts';
 
-const HALVES = ['development', 'held-back'];
+const HALVES = ['development', 'held-back', 'tuning'];
 /** Ranks up to which the fact is looked for. */
 const RANKS = [1, 5, 20];
 const never = new AbortController().signal;
@@ -29,7 +29,12 @@ export async function longDocumentTable(models: Models, data: string): Promise<M
   const extractor = new Extractor();
   try {
     const rows = [];
-    for (const half of HALVES) rows.push(await measureHalf(half, { folder, extractor, models }));
+    for (const half of HALVES) {
+      const questions = readQuestions(half);
+      if (questions.every(({ document }) => existsSync(join(folder, document)))) {
+        rows.push(await measureHalf(half, questions, { folder, extractor, models }));
+      }
+    }
     const columns = [...RANKS.map((rank) => metricColumn(`fact in first ${rank}`)), ...ANSWER_COLUMNS];
     return { title: 'Answers from long documents', subject: 'questions', columns, rows };
   } finally {
@@ -39,9 +44,9 @@ export async function longDocumentTable(models: Models, data: string): Promise<M
 
 async function measureHalf(
   half: string,
+  questions: readonly Question[],
   { folder, extractor, models }: { folder: string; extractor: Extractor; models: Models },
 ) {
-  const questions = readQuestions(half);
   const chunks: ContextChunk[] = [];
   for (const document of new Set(questions.map((each) => each.document))) {
     chunks.push(...(await readChunks(join(folder, document), document, { extractor, models })));

@@ -59,6 +59,8 @@ export interface PromptDocument {
   modifiedAt?: number;
   /** The text is the answer to the question: it was computed over the rows of a table. */
   isComputed?: boolean;
+  /** Score of the search, 0 to 1; absent: unknown. */
+  score?: number;
 }
 
 /**

@@ -11,8 +11,9 @@ export function toDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
 }
 
 /**
- * Chunks as documents for an engine that selects from them, with the time of their last change. Chunks that overlap or
- * follow each other in one document are joined, so that a section that was cut between them is whole. Best first.
+ * Chunks as documents for an engine that selects from them, with the time of their last change and their score. Chunks
+ * that overlap or follow each other in one document are joined, so that a section that was cut between them is whole.
+ * Best first.
  */
 export function toJoinedDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
   const runs: Run[] = [];
@@ -23,11 +24,16 @@ export function toJoinedDocuments(chunks: readonly ContextChunk[]): PromptDocume
     if (last !== undefined && follows(last, chunk)) {
       last.text += chunk.text.slice(Math.max(0, last.endIndex - chunk.startIndex));
       last.endIndex = Math.max(last.endIndex, chunk.endIndex);
-      last.rank = Math.min(last.rank, rank);
-    } else runs.push({ chunk, text: chunk.text, endIndex: chunk.endIndex, rank });
+      if (rank < last.rank) Object.assign(last, { rank, score: chunk.score });
+    } else runs.push({ chunk, text: chunk.text, endIndex: chunk.endIndex, rank, score: chunk.score });
   }
   runs.sort((a, b) => a.rank - b.rank);
-  return runs.map(({ chunk, text }) => ({ title: chunkTitle(chunk), text, modifiedAt: modifiedAt(chunk) }));
+  return runs.map(({ chunk, text, score }) => ({
+    title: chunkTitle(chunk),
+    text,
+    modifiedAt: modifiedAt(chunk),
+    score,
+  }));
 }
 
 /** Joined chunks of one document. */
@@ -36,8 +42,9 @@ interface Run {
   chunk: ContextChunk;
   text: string;
   endIndex: number;
-  /** Rank of the best chunk. */
+  /** Rank and score of the best chunk. */
   rank: number;
+  score: number;
 }
 
 /** Whether a chunk continues a run. Chunks from which characters were removed cannot be joined by their offsets. */

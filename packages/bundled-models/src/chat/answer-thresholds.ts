@@ -14,21 +14,21 @@ export interface AnswerThresholds {
  */
 const DEFAULT: AnswerThresholds = {
   sentence: 0.35,
-  section: { headed: { answer: 0.38, close: 0.2 }, unheaded: { answer: 0.45, close: 0.25 } },
+  section: { headed: { answer: 0.43, close: 0.08 }, unheaded: { answer: 0.45, close: 0.1 } },
 };
 /** Most syllables of Vietnamese are frequent words of their own: chance matches are usual. */
 const VIETNAMESE: AnswerThresholds = {
   sentence: 0.75,
-  section: { headed: { answer: 0.5, close: 0.35 }, unheaded: { answer: 0.55, close: 0.4 } },
+  section: { headed: { answer: 0.45, close: 0.15 }, unheaded: { answer: 0.55, close: 0.4 } },
 };
 /** Scripts without spaces are compared by pairs of characters: scores are low, and chance matches are usual in Thai. */
 const THAI: AnswerThresholds = {
   sentence: 0.5,
-  section: { headed: { answer: 0.4, close: 0.25 }, unheaded: { answer: 0.32, close: 0.2 } },
+  section: { headed: { answer: 0.4, close: 0.1 }, unheaded: { answer: 0.32, close: 0.2 } },
 };
 const CHINESE_OR_JAPANESE: AnswerThresholds = {
   sentence: DEFAULT.sentence,
-  section: { headed: { answer: 0.4, close: 0.25 }, unheaded: { answer: 0.3, close: 0.2 } },
+  section: { headed: { answer: 0.4, close: 0.1 }, unheaded: { answer: 0.3, close: 0.2 } },
 };
 
 /** Letters of Vietnamese that no other common language has. */

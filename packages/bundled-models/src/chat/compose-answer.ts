@@ -3,10 +3,13 @@ import type { SelectedSection } from './select-sections.ts';
 /** The reply when no passage answers. The model was trained on it. */
 export const NO_ANSWER_TEXT = 'I could not find that in the documents.';
 
-/** Sections as an answer: whole, each below its heading. */
+/** Sections as an answer: whole, each below its heading; two of one heading below a single one. */
 export function quoteSections(sections: readonly SelectedSection[]): string {
   return sections
-    .map(({ heading, isHeaded, text }) => (isHeaded ? `**${heading.replaceAll('**', '')}**\n\n${text}` : text))
+    .map(({ heading, isHeaded, text, source }, i) => {
+      const isRepeated = sections[i - 1]?.source === source;
+      return isHeaded && !isRepeated ? `**${heading.replaceAll('**', '')}**\n\n${text}` : text;
+    })
     .join('\n\n');
 }
 

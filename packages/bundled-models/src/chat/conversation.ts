@@ -18,6 +18,8 @@ export interface SourceDocument {
   modifiedAt?: number;
   /** The text is the answer: it was computed over the rows of a table. */
   isComputed?: boolean;
+  /** Score of the search, 0 to 1; absent: unknown. */
+  score?: number;
 }
 
 /** A chat prompt. `documents` are the hits of a search, best first; absent: nothing was searched. */

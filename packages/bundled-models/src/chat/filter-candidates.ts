@@ -4,13 +4,14 @@ export interface TermCandidate {
   terms: ReadonlySet<string>;
 }
 
-/** Candidates that are reranked. */
+/** Default maximum of candidates that are reranked. */
 const MAX_CANDIDATES = 64;
 
 /** The candidates with the highest sum of IDF over terms in common with the question, distinct by text, best first. */
 export function filterCandidates<Candidate extends TermCandidate>(
   candidates: readonly Candidate[],
   terms: readonly string[],
+  maxCandidates = MAX_CANDIDATES,
 ): Candidate[] {
   const distinct = [
     ...new Map(candidates.toReversed().map((candidate) => [candidate.text, candidate])).values(),
@@ -25,6 +26,6 @@ export function filterCandidates<Candidate extends TermCandidate>(
       score: terms.reduce((sum, term, i) => sum + (candidate.terms.has(term) ? (idf[i] ?? 0) : 0), 0),
     }))
     .sort((a, b) => b.score - a.score)
-    .slice(0, MAX_CANDIDATES)
+    .slice(0, maxCandidates)
     .map(({ candidate }) => candidate);
 }

@@ -6,6 +6,8 @@ export interface Passage {
   modifiedAt?: number;
   /** The text is the answer: it was computed over the rows of a table. */
   isComputed?: boolean;
+  /** Score of the search, 0 to 1; absent: not searched. */
+  score?: number;
 }
 
 /** A label of passages: `Context:`, `Here are the search results:`, `### Documents`. */

@@ -1,3 +1,4 @@
+import { isBoilerplate } from './boilerplate.ts';
 import type { AnswerServices } from './conversation.ts';
 import { filterCandidates, type TermCandidate } from './filter-candidates.ts';
 import type { Passage } from './passage-formats.ts';
@@ -7,8 +8,14 @@ import { splitUnits } from './text-units.ts';
 
 /** Characters of a question that are read, from its end. */
 const MAX_QUESTION_CHARACTERS = 1_000;
-/** Units that are reranked for each wording of the question: ten chunks of 512 tokens have about 200. */
-const MAX_UNITS = 256;
+/** Sections and windows whose units are reranked. */
+const MAX_SECTIONS = 128;
+/** Distinct units that are reranked for each wording of the question: ten chunks of 512 tokens have about 200. */
+const MAX_UNITS = 384;
+/** Scores of the reranker are bounded by this probability and its complement. */
+const MIN_SCORE = 0.001;
+/** Weights of the rank besides the logit of the score, chosen by hand (bench/results/0013-grounding.md). */
+const RANK_WEIGHTS = { coverage: 2, search: 5, heading: 0.2 } as const;
 
 /** A section with its relevance to a question. Scores are the highest over the wordings of the question, 0 to 1. */
 export interface ScoredSection extends Section, TermCandidate {
@@ -18,6 +25,10 @@ export interface ScoredSection extends Section, TermCandidate {
   headingScore: number;
   /** Share of the question's terms that the section contains, weighted by their IDF among the sections. */
   coverage: number;
+  /** Score of the search for the passage; 0 when it is unknown. */
+  search: number;
+  /** The order in which sections are selected. */
+  rank: number;
 }
 
 /**
@@ -35,23 +46,40 @@ export async function scoreSections(
   const query = question.slice(-MAX_QUESTION_CHARACTERS);
   const wordings = [...new Set([query, joinWords(query, all)])];
   const terms = [...new Set(wordings.flatMap(extractTerms))];
-  const sections = filterCandidates(all, terms);
+  const sections = filterCandidates(all, terms, MAX_SECTIONS);
   if (sections.length === 0) return [];
-  const { units, owners } = listUnits(sections, services);
+  const units = listUnits(sections, services);
   const headings = sections.map(({ heading }) => heading);
-  const scores = await scoreTexts([...headings, ...units], wordings, services, signal);
-  const coverage = measureCoverage(sections, terms);
-  const scored = sections.map((section, i) => ({
-    ...section,
-    score: 0,
-    headingScore: scores[i] ?? 0,
-    coverage: coverage(section),
-  }));
-  for (const [unit, owner] of owners.entries()) {
-    const section = scored[owner];
-    if (section !== undefined) section.score = Math.max(section.score, scores[sections.length + unit] ?? 0);
-  }
-  return scored.sort((a, b) => b.score - a.score);
+  const texts = [...new Set([...headings, ...units.flat()])];
+  const scores = await scoreTexts(texts, wordings, services, signal);
+  const scoreByText = new Map(texts.map((text, i) => [text, scores[i] ?? 0]));
+  const coverage = measureCoverage(all, terms);
+  const scored = sections.map((section, i) => {
+    const score = Math.max(0, ...(units[i] ?? []).map((unit) => scoreByText.get(unit) ?? 0));
+    const features = {
+      score,
+      headingScore: scoreByText.get(section.heading) ?? 0,
+      coverage: coverage(section),
+      search: passages[section.passage]?.score ?? 0,
+    };
+    return { ...section, ...features, rank: computeRank(features) };
+  });
+  return scored.sort((a, b) => b.rank - a.rank);
+}
+
+function computeRank(section: Pick<ScoredSection, 'score' | 'headingScore' | 'coverage' | 'search'>): number {
+  return (
+    logit(section.score) +
+    RANK_WEIGHTS.coverage * section.coverage +
+    RANK_WEIGHTS.search * section.search +
+    RANK_WEIGHTS.heading * logit(section.headingScore)
+  );
+}
+
+/** The logit of a score of the reranker, bounded. */
+export function logit(score: number): number {
+  const bounded = Math.min(Math.max(score, MIN_SCORE), 1 - MIN_SCORE);
+  return Math.log(bounded / (1 - bounded));
 }
 
 /** The highest rerank score of each text over the wordings of a question. */
@@ -83,27 +111,27 @@ async function readSections(
       await slice.next();
       signal.throwIfAborted();
     }
-    sections.push({ ...section, terms: new Set(extractTerms(`${section.heading} ${section.text}`)) });
+    if (isBoilerplate(section.text)) continue;
+    const terms = new Set(extractTerms(`${section.heading} ${section.text}`));
+    sections.push({ ...section, terms });
   }
   signal.throwIfAborted();
   return sections;
 }
 
-/** The units of the sections behind their headings, up to `MAX_UNITS`, and the index of each one's section. */
-function listUnits(
-  sections: readonly TermSection[],
-  { splitSentences }: AnswerServices,
-): { units: string[]; owners: number[] } {
-  const units: string[] = [];
-  const owners: number[] = [];
-  for (const [owner, { heading, text }] of sections.entries()) {
+/** The units of each section behind its heading, up to `MAX_UNITS` distinct ones. */
+function listUnits(sections: readonly TermSection[], { splitSentences }: AnswerServices): string[][] {
+  const distinct = new Set<string>();
+  return sections.map(({ heading, text }) => {
+    const units: string[] = [];
     for (const unit of splitUnits(text, splitSentences)) {
-      if (units.length === MAX_UNITS) return { units, owners };
-      units.push(`${heading}: ${unit.text}`);
-      owners.push(owner);
+      const headed = `${heading}: ${unit.text}`;
+      if (distinct.size === MAX_UNITS && !distinct.has(headed)) break;
+      distinct.add(headed);
+      units.push(headed);
     }
-  }
-  return { units, owners };
+    return units;
+  });
 }
 
 /** Joins neighbouring words of the question that the passages write as one: `back up` becomes `backup`. */

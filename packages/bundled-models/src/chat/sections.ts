@@ -13,15 +13,27 @@ export interface Section {
 }
 
 /**
- * Maximum UTF-8 bytes of a section. A longer one is split between its paragraphs, else between lines. An answer is in
- * the prompt and in the completion, and a byte is at most a token, so that any answer fits the context of 4,096 tokens.
+ * Maximum UTF-8 bytes of a section that is quoted whole. An answer is in the prompt and in the completion, and a byte
+ * is at most a token, so that any answer fits the context of 4,096 tokens.
  */
-const MAX_SECTION_BYTES = 1_400;
+export const MAX_SECTION_BYTES = 1_400;
+/**
+ * UTF-8 bytes of the windows of a longer section, below a heading or without one: at least the minimum if its text goes
+ * on, at most the maximum. They overlap, so that one of them has a sentence together with its neighbours.
+ */
+const WINDOW_BYTES = {
+  headed: { min: 400, max: 700 },
+  unheaded: { min: MAX_SECTION_BYTES, max: MAX_SECTION_BYTES },
+} as const;
+/** Minimum distance of the starts of windows. */
+const WINDOW_STEP_BYTES = 100;
 /** Between the document and the headings in the title of a passage. */
 export const TITLE_SEPARATOR = ' > ';
 /** Maximum characters of a heading. */
 const MAX_HEADING_CHARACTERS = 120;
 
+/** Before a paragraph, a list item or a table row. */
+const PIECE_START = /(?<=\n[^\S\n]*\n)|(?<=\n)(?=[^\S\n]{0,20}(?:[-*+•]|\d{1,3}[.)])\s|[^\n|]{0,200}\|)/;
 const FENCE = /^\s*(?:```|~~~)/;
 const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
 /** A numbered heading of a document without markup, such as a PDF: `3.1 When the siren sounds`. */
@@ -107,31 +119,57 @@ function continuesList(line: string): boolean {
   return /^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S|^\s{2,}\S/.test(line);
 }
 
-/** Splits a section above the maximum between paragraphs, else between lines, else between words. */
+/** The windows of a section above the maximum. They start at paragraphs, list items and table rows. */
 function splitLongSection({ text, ...heading }: HeadedText): HeadedText[] {
-  const parts: string[] = [];
-  let bytes = 0;
-  for (const piece of splitPieces(text)) {
-    const size = Buffer.byteLength(piece);
-    if (parts.length > 0 && bytes + size <= MAX_SECTION_BYTES) {
-      parts[parts.length - 1] += piece;
-      bytes += size;
-    } else {
-      parts.push(piece);
-      bytes = size;
+  if (Buffer.byteLength(text) <= MAX_SECTION_BYTES) return [{ ...heading, text }];
+  const { min, max } = WINDOW_BYTES[heading.isHeaded ? 'headed' : 'unheaded'];
+  const pieces = splitPieces(text, max);
+  const sizes = pieces.map((piece) => Buffer.byteLength(piece));
+  const windows: HeadedText[] = [];
+  let distance = WINDOW_STEP_BYTES;
+  for (const [start, ownSize] of sizes.entries()) {
+    if (distance >= WINDOW_STEP_BYTES) {
+      distance = 0;
+      let end = start + 1;
+      let size = ownSize;
+      while (end < pieces.length && size < min && size + (sizes[end] ?? 0) <= max) {
+        size += sizes[end] ?? 0;
+        end++;
+      }
+      const window = trimLines(pieces.slice(start, end).join(''));
+      if (window !== '') windows.push({ ...heading, text: window });
+      if (end === pieces.length) break;
     }
+    distance += ownSize;
   }
-  return parts.map((part) => ({ ...heading, text: trimLines(part) })).filter((part) => part.text !== '');
+  return windows;
 }
 
-/** Splits a text into the largest parts that fit: the text, paragraphs, lines, words, characters. */
-function* splitPieces(
-  text: string,
-  separators: readonly RegExp[] = [/(?<=\n[^\S\n]*\n)/, /(?<=\n)/, /(?<=\s)/, /(?=[\s\S])/u],
+/** Splits a text between paragraphs, items and rows; a larger one between lines, words or characters. */
+function splitPieces(text: string, maxBytes: number): string[] {
+  const pieces: string[] = [];
+  let isFenced = false;
+  for (const piece of text.split(PIECE_START)) {
+    const fences = piece.split('\n').filter((line) => FENCE.test(line)).length;
+    const last = pieces.at(-1) ?? '';
+    // Code stays in one piece, so that a window does not begin within it.
+    if (isFenced && Buffer.byteLength(last) + Buffer.byteLength(piece) <= maxBytes) {
+      pieces[pieces.length - 1] = last + piece;
+    } else pieces.push(piece);
+    if (fences % 2 === 1) isFenced = !isFenced;
+  }
+  return pieces.flatMap((piece) => [...splitLongPiece(piece, maxBytes)]);
+}
+
+/** Splits a piece into the largest parts that fit into a window: the piece, lines, sentences, words, characters. */
+function* splitLongPiece(
+  piece: string,
+  maxBytes: number,
+  separators: readonly RegExp[] = [/(?<=\n)/, /(?<=[.!?]\s)(?=\p{Lu})/u, /(?<=\s)/, /(?=[\s\S])/u],
 ): Generator<string, void, undefined> {
   const [separator, ...others] = separators;
-  if (separator === undefined || Buffer.byteLength(text) <= MAX_SECTION_BYTES) yield text;
-  else for (const part of text.split(separator)) yield* splitPieces(part, others);
+  if (separator === undefined || Buffer.byteLength(piece) <= maxBytes) yield piece;
+  else for (const part of piece.split(separator)) yield* splitLongPiece(part, maxBytes, others);
 }
 
 /** Removes empty lines at the beginning and white space at the end. Indentation stays. */
