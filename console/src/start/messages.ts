@@ -31,6 +31,11 @@ export const useStartMessages = defineMessages({
     'Bisher antwortet nur das kleine mitgelieferte Modell. {model} ({size}, {license}) läuft auf diesem Rechner und antwortet für jedes Chat-Modell, das kein anderes hat.',
   ],
   download: ['Download {model}', '{model} herunterladen'],
+  retrievalText: [
+    'For better search results, these are downloaded with it. Knowledge bases are embedded again in the background; until then, they are searched by keyword.',
+    'Für bessere Suchergebnisse werden diese mit heruntergeladen. Wissensbasen werden im Hintergrund neu eingebettet und bis dahin nach Stichworten durchsucht.',
+  ],
+  downloadAll: ['Download all {count} ({size})', 'Alle {count} herunterladen ({size})'],
   received: ['{received} of {total}', '{received} von {total}'],
   code: ['In your code', 'In Ihrem Code'],
   createKey: ['Create a key', 'Schlüssel anlegen'],

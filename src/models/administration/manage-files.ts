@@ -4,8 +4,8 @@ import { invalidValue, notFound } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
-import { bindGeneration } from '../bindings/bind-generation.ts';
-import { DOWNLOADABLE_MODELS, suggestModel } from '../downloads/downloadable-models.ts';
+import { bindOffered, defaultRetrievalIds } from '../bindings/bind-generation.ts';
+import { DOWNLOADABLE_MODELS, suggestModel, suggestRetrievalModels } from '../downloads/downloadable-models.ts';
 import { listModelFiles } from '../downloads/model-files.ts';
 import type { ModelPulls } from '../downloads/model-pulls.ts';
 import type { ModelPull } from '../downloads/pull-store.ts';
@@ -41,6 +41,7 @@ export async function listStoredModels({
       note,
     })),
     suggested: bindings.defaultGenerationIds().length === 0 ? null : suggestModel(),
+    suggested_for_retrieval: suggestRetrievalModels(defaultRetrievalIds(bindings)),
   };
 }
 
@@ -53,7 +54,7 @@ export async function startPull(
   pulls: ModelPulls,
   { call, body: { source, bind = false } }: { call: Call; body: PullModel },
 ): Promise<ModelPullStatus> {
-  const onComplete = bind ? (name: string) => bindGeneration(bindings, name, 'operator') : undefined;
+  const onComplete = bind ? (name: string) => bindOffered(bindings, name) : undefined;
   const pull = await start(pulls, source, onComplete);
   await recordChange(db.sql, toActor(call), {
     action: 'model_pull.started',

@@ -205,6 +205,8 @@ describe('/v1/admin/model-pulls and /v1/admin/model-files', () => {
     assertSchema(ModelFiles, files);
     assert.ok(files.available.some(({ name }: { name: string }) => name === 'qwen2.5-1.5b'));
     assert.equal(files.suggested, null, 'every model id has an engine of the test');
+    const names = files.available.map(({ name }: { name: string }) => name);
+    assert.deepEqual(new Set(files.suggested_for_retrieval).difference(new Set(names)), new Set());
     const pulls = (await api.send('GET', '/v1/admin/model-pulls')).json;
     assertSchema(ModelPullList, pulls);
     assert.deepEqual(pulls.data, []);

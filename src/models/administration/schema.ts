@@ -86,6 +86,10 @@ export const ModelFiles = Type.Object({
     description:
       'The model of `available` that suits the free memory of this machine while only the bundled model answers; null otherwise.',
   }),
+  suggested_for_retrieval: Type.Array(Type.String(), {
+    description:
+      'Models of `available` to pull with `suggested`: an embedding model and a reranker, while only the bundled ones serve and 8 GB of memory are free.',
+  }),
 });
 
 export type ModelFiles = Static<typeof ModelFiles>;
@@ -101,7 +105,8 @@ export const PullModel = Type.Object(
     bind: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Whether the complete model answers for every chat id that only the bundled model serves.',
+        description:
+          'Whether the complete model serves the ids that only bundled models serve: a model of `suggested_for_retrieval` those for embeddings or reranking, any other every chat id. Knowledge bases are embedded again in the background after a change of the embedding model.',
       }),
     ),
   },

@@ -288,3 +288,17 @@ export type InitialModel = (typeof INITIAL_MODELS)[number]['name'];
 export function suggestModel(freeMemoryBytes = process.availableMemory()): InitialModel | null {
   return INITIAL_MODELS.find((model) => freeMemoryBytes >= model.freeMemoryBytes)?.name ?? null;
 }
+
+/** Models for retrieval that are offered beside a chat model, by the model id that they serve. */
+export const RETRIEVAL_MODELS: Readonly<Record<string, string>> = {
+  'embed-large-en-v1.5': 'qwen3-embedding-0.6b',
+  'reranker-v2-m3': 'bge-reranker-v2-m3',
+};
+/** Free memory that those need beside a chat model: 1.8 GB of weights, caches, and room for documents. */
+const RETRIEVAL_MEMORY_BYTES = 8 * GB;
+
+/** Returns the models for retrieval for those of the ids that have one; none where the free memory is too little. */
+export function suggestRetrievalModels(ids: readonly string[], freeMemoryBytes = process.availableMemory()): string[] {
+  if (freeMemoryBytes < RETRIEVAL_MEMORY_BYTES) return [];
+  return ids.flatMap((id) => RETRIEVAL_MODELS[id] ?? []);
+}
