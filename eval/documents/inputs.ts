@@ -19,6 +19,13 @@ const TAKEN: ReadonlySet<string> = new Set([
   '.pptx',
   '.ods',
   '.odp',
+  '.odt',
+  '.epub',
+  '.zip',
+  '.rtf',
+  '.eml',
+  '.msg',
+  '.json',
 ]);
 
 /** A file to upload. */

@@ -25,7 +25,7 @@ export const COMMON_FIELDS = {
       minItems: 1,
       maxItems: 16,
       description:
-        'Fields of JSONL files that hold the text, joined in this order. Default: `text`, `content`, `body` or `page_content`, whichever comes first, or else `question` and `answer`.',
+        'Fields of JSON and JSONL files that hold the text, joined in this order. Default: `text`, `content`, `body` or `page_content`, whichever comes first, or else `question` and `answer`.',
     }),
   ),
 };

@@ -1,5 +1,5 @@
 /** Possible defects of an ingested document. */
-export const DOCUMENT_WARNING_CODES = ['text_missing', 'text_recognized'] as const;
+export const DOCUMENT_WARNING_CODES = ['text_missing', 'text_recognized', 'parts_skipped'] as const;
 
 /** One of `DOCUMENT_WARNING_CODES`. */
 export type DocumentWarningCode = (typeof DOCUMENT_WARNING_CODES)[number];

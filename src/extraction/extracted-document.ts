@@ -72,7 +72,7 @@ export interface ReaderInput {
   charset: string | null;
   /** Approximate characters of one chunk: rows of a table are grouped by it. */
   chunkCharacters: number;
-  /** Fields of JSONL files with the text; undefined for the usual ones. */
+  /** Fields of JSON and JSONL files with the text; undefined for the usual ones. */
   textFields?: readonly string[] | undefined;
   /** How images and pages without text are read; undefined: they are not. */
   ocr?: OcrOptions | undefined;

@@ -78,7 +78,7 @@ export class Extractor {
     const format = documentFormat(name, mediaType);
     if (format === null) {
       const message =
-        'Unsupported document format: it must be PDF, DOCX, XLSX, ODS, PPTX, ODP, HTML, Markdown, CSV, JSONL, PNG, JPEG, TIFF, WebP or plain text.';
+        'Unsupported document format: it must be PDF, DOCX, XLSX, PPTX, ODT, ODS, ODP, RTF, EPUB, EML, MSG, ZIP, HTML, Markdown, CSV, JSON, JSONL, PNG, JPEG, TIFF, WebP or plain text.';
       yield { part: '', error: new IngestionError('unsupported_file', message) };
       return;
     }

@@ -11,7 +11,14 @@ export type DocumentFormat =
   | 'odp'
   | 'image'
   | 'text'
-  | 'jsonl';
+  | 'jsonl'
+  | 'json'
+  | 'odt'
+  | 'rtf'
+  | 'epub'
+  | 'eml'
+  | 'msg'
+  | 'zip';
 
 const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/pdf': 'pdf',
@@ -34,6 +41,13 @@ const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'image/webp': 'image',
   'application/jsonl': 'jsonl',
   'application/x-ndjson': 'jsonl',
+  'application/json': 'json',
+  'application/vnd.oasis.opendocument.text': 'odt',
+  'application/rtf': 'rtf',
+  'text/rtf': 'rtf',
+  'application/epub+zip': 'epub',
+  'message/rfc822': 'eml',
+  'application/vnd.ms-outlook': 'msg',
 };
 
 const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
@@ -58,20 +72,35 @@ const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
   webp: 'image',
   jsonl: 'jsonl',
   ndjson: 'jsonl',
+  json: 'json',
+  odt: 'odt',
+  rtf: 'rtf',
+  epub: 'epub',
+  eml: 'eml',
+  msg: 'msg',
+  zip: 'zip',
   txt: 'text',
   text: 'text',
 };
 
+/** Media types that are also sent for files of other formats: the extension comes first. */
+const BY_GENERIC_TYPE: Readonly<Record<string, DocumentFormat>> = {
+  'text/plain': 'text',
+  'application/zip': 'zip',
+  'application/x-zip-compressed': 'zip',
+};
+
 /**
- * Returns the format of a document by its media type, else by its file extension; plain text for `text/plain` with an
- * unknown extension. Null for unsupported formats.
+ * Returns the format of a document by its media type, else by its file extension, else by a generic media type. Null
+ * for unsupported formats.
  */
 export function documentFormat(name: string, mediaType: string | null): DocumentFormat | null {
   const [essence = ''] = (mediaType ?? '').toLowerCase().split(';');
   const byType = BY_MEDIA_TYPE[essence.trim()];
   if (byType !== undefined) return byType;
   const byExtension = BY_EXTENSION[/\.([^./\\]+)$/.exec(name.toLowerCase())?.[1] ?? ''];
-  return byExtension ?? (essence.trim() === 'text/plain' ? 'text' : null);
+  // Office documents are sent as `application/zip` too.
+  return byExtension ?? BY_GENERIC_TYPE[essence.trim()] ?? null;
 }
 
 /** Whether the pages of a format are slides. */

@@ -39,7 +39,7 @@ describe('documentFormat', () => {
     assert.equal(documentFormat('notes.MD', 'text/plain'), 'markdown');
     assert.equal(documentFormat('notes', 'text/plain'), 'text');
     assert.equal(documentFormat('report.pdf', null), 'pdf');
-    assert.equal(documentFormat('image.png', 'image/png'), null);
+    assert.equal(documentFormat('image.svg', 'image/svg+xml'), null);
     assert.equal(parseCharset('text/html; Charset="ISO-8859-2"'), 'iso-8859-2');
   });
 });

@@ -3,6 +3,7 @@ import type { DocumentMetadata, MetadataValue } from './document-metadata.ts';
 import type { Block, ExtractedDocument, Extraction, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 import { MAX_HEADING_CHARACTERS, MAX_METADATA_TEXT_CHARACTERS, noText } from './limits.ts';
+import { PartReader } from './parts.ts';
 
 /** Maximum characters of a title, which every search result repeats. Few titles exceed 200. */
 const MAX_TITLE_CHARACTERS = 500;
@@ -14,7 +15,7 @@ const MAX_KEY_CHARACTERS = 1_024;
 /** Maximum values of a metadata list, by the same 64 KiB. Filters accept 256. */
 const MAX_ITEMS = 65_536;
 
-type Reader = (input: ReaderInput) => AsyncGenerator<Extraction>;
+type Reader = (input: ReaderInput, parts: PartReader) => AsyncGenerator<Extraction>;
 
 /** Readers by format, imported when first needed. */
 const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
@@ -30,6 +31,13 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   image: async () => (await import('./pdf/ocr/read-image.ts')).readImage,
   text: async () => (await import('./read-text.ts')).readPlainText,
   jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
+  json: async () => (await import('./read-json.ts')).readJson,
+  odt: async () => (await import('./odt/read-odt.ts')).readOdt,
+  rtf: async () => (await import('./rtf/read-rtf.ts')).readRtf,
+  epub: async () => (await import('./epub/read-epub.ts')).readEpub,
+  eml: async () => (await import('./mail/read-eml.ts')).readEml,
+  msg: async () => (await import('./mail/read-msg.ts')).readMsg,
+  zip: async () => (await import('./read-zip.ts')).readZip,
 };
 
 /** Checks by format; files of other formats can always be read. */
@@ -41,6 +49,10 @@ const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) 
   pptx: async () => (await import('./slides/read-pptx.ts')).checkPptx,
   odp: async () => (await import('./slides/read-odp.ts')).checkOdp,
   image: async () => (await import('./pdf/ocr/read-image.ts')).checkImage,
+  odt: async () => (await import('./odt/read-odt.ts')).checkOdt,
+  epub: async () => (await import('./epub/read-epub.ts')).checkEpub,
+  msg: async () => (await import('./mail/read-msg.ts')).checkMsg,
+  zip: async () => (await import('./read-zip.ts')).checkZip,
 };
 
 /**
@@ -48,11 +60,15 @@ const CHECKS: Partial<Record<DocumentFormat, () => Promise<(input: ReaderInput) 
  * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one. A check yields nothing,
  * and throws only errors that reading would.
  */
-export async function* readDocument(format: DocumentFormat, input: ReaderInput): AsyncGenerator<Extraction> {
+export async function* readDocument(
+  format: DocumentFormat,
+  input: ReaderInput,
+  parts = new PartReader(readDocument),
+): AsyncGenerator<Extraction> {
   if (input.isCheck) return (await CHECKS[format]?.())?.(input);
   const read = await READERS[format]();
   let isEmpty = true;
-  for await (const extraction of read(input)) {
+  for await (const extraction of read(input, parts)) {
     isEmpty = false;
     yield limitExtraction(extraction);
   }

@@ -1,5 +1,5 @@
 import { collapseWhitespace } from '../lib/clean-text.ts';
-import type { Block, BlockKind, BlockPlace, ExtractedText } from './extracted-document.ts';
+import type { Block, BlockKind, ExtractedText } from './extracted-document.ts';
 import { MAX_TEXT_CHARACTERS, tooLarge } from './limits.ts';
 
 /** Builds a document's text block by block. Blocks are separated by an empty line, items of a list by a line break. */
@@ -9,7 +9,7 @@ export class TextWriter {
   #length = 0;
 
   /** Appends a block; blank text is ignored. Throws `too_large` above the maximum text length. */
-  write(kind: BlockKind, text: string, place: BlockPlace & { level?: number } = {}): void {
+  write(kind: BlockKind, text: string, place: Omit<Block, 'kind' | 'start' | 'end'> = {}): void {
     const trimmed = trimBlankLines(text);
     if (trimmed === '') return;
     const previous = this.#blocks.at(-1);

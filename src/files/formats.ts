@@ -7,13 +7,13 @@ export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
 /** Kind of content, which selects the inspection. */
-export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'text' | 'image';
+export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'compound' | 'rtf' | 'text' | 'image';
 
 /** A supported file format. */
 export interface FileFormat {
   kind: FormatKind;
   mediaType: string;
-  /** How archives of the format are recognized: a part, or the folder of one, and the name for errors. */
+  /** How archives and compound files of the format are recognized: a part, or the folder of one, and a name. */
   archive?: { part: string; name: string };
 }
 
@@ -57,6 +57,25 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   '.tif': { kind: 'image', mediaType: 'image/tiff' },
   '.tiff': { kind: 'image', mediaType: 'image/tiff' },
   '.webp': { kind: 'image', mediaType: 'image/webp' },
+  '.odt': {
+    kind: 'archive',
+    mediaType: 'application/vnd.oasis.opendocument.text',
+    archive: { part: 'content.xml', name: '.odt' },
+  },
+  '.epub': {
+    kind: 'archive',
+    mediaType: 'application/epub+zip',
+    archive: { part: 'META-INF/container.xml', name: '.epub' },
+  },
+  '.zip': { kind: 'archive', mediaType: 'application/zip', archive: { part: '', name: '.zip' } },
+  '.rtf': { kind: 'rtf', mediaType: 'application/rtf' },
+  '.eml': { kind: 'text', mediaType: 'message/rfc822' },
+  '.msg': {
+    kind: 'compound',
+    mediaType: 'application/vnd.ms-outlook',
+    archive: { part: '__properties_version1.0', name: '.msg' },
+  },
+  '.json': { kind: 'text', mediaType: 'application/json' },
 };
 
 /** Purposes that require JSON Lines. */
@@ -71,7 +90,7 @@ export const UPLOAD_EXTENSIONS: Readonly<Record<FilePurpose, readonly string[]>>
 
 /** Whether content of the format is valid only as a whole: `inspectContent` sees no more than its beginning. */
 export function needsCheck({ kind }: FileFormat): boolean {
-  return kind === 'pdf' || kind === 'archive' || kind === 'image';
+  return kind === 'pdf' || kind === 'archive' || kind === 'compound' || kind === 'image';
 }
 
 /** Limit of one path segment, as in common file systems. */

@@ -49,6 +49,7 @@ const latin1 = Buffer.from('caf\xe9 cr\xe8me\r\n'.repeat(6_000), 'latin1');
 const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
 const utf32 = (text: string) =>
   Buffer.from(Uint32Array.from(text, (character) => character.codePointAt(0) ?? 0).buffer);
+const compound = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(5000)]);
 const locked = Buffer.concat([
   Buffer.from('d0cf11e0a1b11ae1', 'hex'),
   Buffer.alloc(5000),
@@ -73,6 +74,13 @@ describe('inspectContent', () => {
     ['a.tif', Buffer.from('II*\0')],
     ['a.tiff', Buffer.from('MM\0*')],
     ['a.webp', Buffer.from('RIFF\r\n\xff\0WEBP', 'latin1')],
+    ['a.odt', archive({ mimetype: 'x', 'content.xml': '<x/>' })],
+    ['a.epub', archive({ mimetype: 'x', 'META-INF/container.xml': '<x/>' })],
+    ['a.zip', archive({ 'a.txt': 'x' })],
+    ['a.rtf', Buffer.concat([Buffer.from('\ufeff\r\n{\\rtf1 {\\pict\\bin9 '), Buffer.alloc(9)])],
+    ['a.msg', Buffer.concat([compound, Buffer.from('__properties_version1.0', 'utf16le')])],
+    ['a.eml', Buffer.from('Subject: x\r\n\r\nx')],
+    ['a.json', Buffer.from('[{"text":"x"}]')],
     ['a.txt', Buffer.from(ofWide)],
     ['a.md', Buffer.from('x')],
     ['a.csv', latin1],
@@ -101,6 +109,15 @@ describe('inspectContent', () => {
     ['a.docx', xlsx, /docx/],
     ['a.xlsx', docx, /xlsx/],
     ['a.pptx', xlsx, /pptx/],
+    ['a.epub', xlsx, /epub/],
+    ['a.odt', xlsx, /odt/],
+    ['a.zip', pdf, /zip/],
+    ['a.rtf', Buffer.from(`${' '.repeat(20)}{\\rtf`), /rtf/],
+    ['a.rtf', pdf, /rtf/],
+    ['a.msg', compound, /msg/],
+    ['a.msg', xlsx, /msg/],
+    ['a.eml', pdf, /PDF/],
+    ['a.json', xlsx, /not text/],
     ['a.ods', xlsx, /ods/],
     ['a.odp', pdf, /odp/],
     ['a.csv', xlsx, /text/],

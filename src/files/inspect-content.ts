@@ -21,6 +21,9 @@ const MAX_LINE_BYTES = 16_777_216;
 /** PDF readers search this many bytes for the signature. */
 const PDF_MARK_BYTES = 1024;
 const PDF_MARK = Buffer.from('%PDF-');
+/** RTF readers accept some white space before the signature. */
+const RTF_MARK_BYTES = 24;
+const RTF_MARK = Buffer.from('{\\rtf');
 /** Signature of ZIP archives. Entry names are not compressed. */
 const ARCHIVE_MARK = Buffer.from('PK\x03\x04');
 /** Signature of OLE compound files, the container of password-protected Office documents. */
@@ -78,6 +81,8 @@ const INSPECTIONS: Readonly<Record<FormatKind, (format: FileFormat) => Inspectio
   pdf,
   archive,
   image,
+  compound,
+  rtf,
 };
 
 /** Calls `inspect` once, with the first `limit` bytes or all bytes of shorter content. */
@@ -128,6 +133,27 @@ function archive({ archive: { part, name } = { part: '', name: 'archive' } }: Fi
     },
     end: () => start.end() ?? (kind !== null && parts[kind].isFound() ? null : defect),
   };
+}
+
+/** Accepts compound files with the part of the format. */
+function compound({ archive: { part, name } = { part: '', name: 'compound file' } }: FileFormat): Inspection {
+  const parts = byteSearcher(Buffer.from(part, 'utf16le'));
+  const defect = `is not a ${name}: it is no compound file with '${part}' in it`;
+  const start = inspectHead(COMPOUND_MARK.length, (head) => (head.equals(COMPOUND_MARK) ? null : defect));
+  return {
+    push: (bytes) => {
+      parts.push(bytes);
+      return start.push(bytes);
+    },
+    end: () => start.end() ?? (parts.isFound() ? null : defect),
+  };
+}
+
+/** RTF has the signature at its beginning, but for white space and a byte order mark. Binary data may follow. */
+function rtf(): Inspection {
+  return inspectHead(RTF_MARK_BYTES, (head) =>
+    head.includes(RTF_MARK) ? null : "is not RTF: '{\\rtf' is not among its first bytes",
+  );
 }
 
 /** Searches a stream for a byte sequence. */

@@ -58,7 +58,7 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await choose([file('photo.png'), file('empty.md', ''), huge, file('manual.md')]);
     await row('photo.png')
       .getByText(
-        'Accepted: .jsonl, .pdf, .txt, .md, .csv, .docx, .html, .xlsx, .pptx, .ods, .odp, .png, .jpg, .jpeg, .tif, .tiff, .webp.',
+        'Accepted: .jsonl, .pdf, .txt, .md, .csv, .docx, .html, .xlsx, .pptx, .ods, .odp, .png, .jpg, .jpeg, .tif, .tiff, .webp, .odt, .epub, .zip, .rtf, .eml, .msg, .json.',
       )
       .waitFor();
     await row('empty.md').getByText('Not uploaded: the file is empty.').waitFor();

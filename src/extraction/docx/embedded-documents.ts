@@ -8,8 +8,6 @@ import { parseText } from '../read-text.ts';
 
 /** Maximum embedded documents of one Word document. */
 const MAX_EMBEDDED = 1_000;
-/** Maximum boundaries of nested MIME parts. */
-const MAX_BOUNDARIES = 16;
 
 /**
  * Reads the documents that a Word document embeds as text (`altChunk`: ISO/IEC 29500-1, 17.17.2.1): HTML, web archives
@@ -46,36 +44,17 @@ async function parseEmbedded(extension: string, bytes: Buffer): Promise<Extracte
   if (extension === '.txt') return parseText(decodeText(bytes));
   const isArchive = extension === '.mht' || extension === '.mhtml';
   if (!isArchive && !/^\.x?html?$/.test(extension)) return null;
-  const page = isArchive ? findMimePage(bytes) : { bytes, charset: null };
+  const page = isArchive ? await findMimePage(bytes) : { bytes, charset: null };
   if (page === null) return null;
   // Imported on demand: few Word documents embed pages, and the HTML parser is large.
   const { parseWholePage } = await import('../html/read-html.ts');
   return parseWholePage(page.bytes, page.charset);
 }
 
-/** Returns the first HTML part of a web archive (MHTML, RFC 2557), decoded, with its charset; null without one. */
-function findMimePage(archive: Buffer): { bytes: Buffer; charset: string | null } | null {
-  const text = archive.toString('latin1');
-  const boundaries = [...text.matchAll(/boundary="?([^"\s;]{1,70})"?/gi)].slice(0, MAX_BOUNDARIES);
-  let parts = [text];
-  for (const [, boundary = ''] of boundaries) parts = parts.flatMap((part) => part.split(`--${boundary}`));
-  for (const part of parts) {
-    const blank = /\r?\n\r?\n/.exec(part);
-    if (blank === null) continue;
-    const head = part.slice(0, blank.index).replace(/\r?\n[ \t]+/g, ' ');
-    if (!/^content-type:\s*text\/html\b/im.test(head)) continue;
-    const encoding = /^content-transfer-encoding:\s*([\w-]+)/im.exec(head)?.[1]?.toLowerCase() ?? '';
-    const charset = /charset="?([\w.:-]+)/i.exec(head)?.[1]?.toLowerCase() ?? null;
-    return { bytes: decodeTransfer(part.slice(blank.index + blank[0].length), encoding), charset };
-  }
-  return null;
-}
-
-/** Decodes a content transfer encoding (RFC 2045). */
-function decodeTransfer(body: string, encoding: string): Buffer {
-  if (encoding === 'base64') return Buffer.from(body, 'base64');
-  if (encoding !== 'quoted-printable') return Buffer.from(body, 'latin1');
-  const joined = body.replace(/=[ \t]*\r?\n/g, '');
-  const bytes = joined.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1');
+/** Returns the page of a web archive (MHTML, RFC 2557) with its charset; null without one. */
+async function findMimePage(archive: Buffer): Promise<{ bytes: Buffer; charset: string } | null> {
+  const { default: PostalMime } = await import('postal-mime');
+  // Throws for parts that are nested too deep.
+  const { html } = await PostalMime.parse(archive).catch(() => ({ html: undefined }));
+  return html === undefined ? null : { bytes: Buffer.from(html), charset: 'utf-8' };
 }

@@ -1,9 +1,11 @@
-import { cleanText, collapseWhitespace } from '../../lib/clean-text.ts';
+import { collapseWhitespace } from '../../lib/clean-text.ts';
 import type { ExtractedText } from '../extracted-document.ts';
+import { BodyWriter } from '../office/body-writer.ts';
+import { outlineToHeading } from '../office/heading-level.ts';
 import type { XmlHandlers } from '../office/xml.ts';
-import { formatTableRow, type TextWriter } from '../text-writer.ts';
+import type { TextWriter } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
-import { outlineToHeading, type WordStyles } from './word-styles.ts';
+import type { WordStyles } from './word-styles.ts';
 
 /** Deepest list level of Word. */
 const MAX_LIST_LEVEL = 8;
@@ -18,18 +20,11 @@ export interface WordContext {
   embedded: ReadonlyMap<string, ExtractedText>;
 }
 
-interface Paragraph {
-  text: string[];
+interface ParagraphProperties {
   style: string | null;
   outline: number | null;
   list: string | null;
   level: number;
-}
-
-/** An open table: its rows so far, and the texts of the current cell. */
-interface OpenTable {
-  rows: string[][];
-  cell: string[];
 }
 
 /** Elements that stand for characters. */
@@ -40,19 +35,15 @@ const SKIPPED = new Set(['Fallback', 'rt', 'del', 'moveFrom', 'rPrChange', 'pPrC
 /** Converts the XML of a document body, or of a note, to blocks. */
 export class WordBody implements XmlHandlers {
   readonly #writer: TextWriter;
+  readonly #body: BodyWriter<ParagraphProperties>;
   readonly #context: WordContext;
-  /** Open paragraphs: text boxes nest. */
-  readonly #paragraphs: Paragraph[] = [];
-  readonly #tables: OpenTable[] = [];
-  /** Notes referenced since the last block. */
-  #notes: string[] = [];
-  #noteCount = 0;
   #skippedDepth = 0;
   #isText = false;
   #isProperties = false;
 
   constructor(writer: TextWriter, context: WordContext) {
     this.#writer = writer;
+    this.#body = new BodyWriter(writer);
     this.#context = context;
   }
 
@@ -62,15 +53,17 @@ export class WordBody implements XmlHandlers {
     if (this.#skippedDepth > 0) return;
     const character = CHARACTERS[name];
     if (name === 't' || name === 'm:t') this.#isText = true;
-    else if (name === 'p') this.#paragraphs.push({ text: [], style: null, outline: null, list: null, level: 0 });
+    else if (name === 'p') this.#body.openParagraph({ style: null, outline: null, list: null, level: 0 });
     else if (name === 'pPr') this.#isProperties = true;
-    else if (name === 'tbl') this.#tables.push({ rows: [], cell: [] });
-    else if (name === 'tr') this.#tables.at(-1)?.rows.push([]);
+    else if (name === 'tbl') this.#body.openTable();
+    else if (name === 'tr') this.#body.openRow();
     else if (name === 'altChunk') this.#insertEmbedded(attributes['r:id'] ?? attributes['id'] ?? '');
-    else if (name === 'footnoteReference') this.#referNote(`footnote ${attributes['id']}`);
-    else if (name === 'endnoteReference') this.#referNote(`endnote ${attributes['id']}`);
+    else if (name === 'footnoteReference')
+      this.#body.appendNote(this.#context.notes.get(`footnote ${attributes['id']}`) ?? '');
+    else if (name === 'endnoteReference')
+      this.#body.appendNote(this.#context.notes.get(`endnote ${attributes['id']}`) ?? '');
     else if (this.#isProperties) this.#setProperty(name, attributes['val'] ?? '');
-    else if (character !== undefined) this.#paragraphs.at(-1)?.text.push(character);
+    else if (character !== undefined) this.#body.append(character);
   }
 
   /** Handles the end of an element. */
@@ -79,18 +72,18 @@ export class WordBody implements XmlHandlers {
     if (this.#skippedDepth > 0) return;
     if (name === 't' || name === 'm:t') this.#isText = false;
     else if (name === 'pPr') this.#isProperties = false;
-    else if (name === 'p') this.#endParagraph();
-    else if (name === 'tc') this.#endCell();
-    else if (name === 'tbl') this.#endTable();
+    else if (name === 'p') this.#body.closeParagraph((text, paragraph) => this.#writeParagraph(text, paragraph));
+    else if (name === 'tc') this.#body.closeCell();
+    else if (name === 'tbl') this.#body.closeTable();
   }
 
   /** Handles character data: only that of `t` elements is text of the document. */
   text(text: string): void {
-    if (this.#isText && this.#skippedDepth === 0) this.#paragraphs.at(-1)?.text.push(text);
+    if (this.#isText && this.#skippedDepth === 0) this.#body.append(text);
   }
 
   #setProperty(name: string, value: string): void {
-    const paragraph = this.#paragraphs.at(-1);
+    const paragraph = this.#body.properties;
     if (paragraph === undefined) return;
     if (name === 'pStyle') paragraph.style = value;
     else if (name === 'outlineLvl') paragraph.outline = Number(value);
@@ -98,34 +91,14 @@ export class WordBody implements XmlHandlers {
     else if (name === 'ilvl') paragraph.level = Math.min(Number(value) || 0, MAX_LIST_LEVEL);
   }
 
-  #referNote(note: string): void {
-    const text = this.#context.notes.get(note);
-    if (text === undefined || text === '') return;
-    this.#noteCount += 1;
-    this.#paragraphs.at(-1)?.text.push(`[${this.#noteCount}]`);
-    this.#notes.push(`[${this.#noteCount}] ${text}`);
-  }
-
   #insertEmbedded(id: string): void {
     const embedded = this.#context.embedded.get(id);
-    if (embedded === undefined) return;
-    const table = this.#tables.at(-1);
-    if (table !== undefined) table.cell.push(collapseWhitespace(embedded.text));
-    else
-      for (const { kind, start, end, ...place } of embedded.blocks)
-        this.#writer.write(kind, embedded.text.slice(start, end), place);
+    if (embedded === undefined || this.#body.appendToCell(collapseWhitespace(embedded.text))) return;
+    for (const { kind, start, end, ...place } of embedded.blocks)
+      this.#writer.write(kind, embedded.text.slice(start, end), place);
   }
 
-  #endParagraph(): void {
-    const paragraph = this.#paragraphs.pop();
-    if (paragraph === undefined) return;
-    const text = cleanText(paragraph.text.join('')).replaceAll('\u00ad', '').trim();
-    if (text === '') return;
-    const table = this.#tables.at(-1);
-    if (table !== undefined) {
-      table.cell.push(text);
-      return;
-    }
+  #writeParagraph(text: string, paragraph: ParagraphProperties): void {
     const outline = paragraph.outline === null ? null : outlineToHeading(paragraph.outline);
     const level = outline ?? this.#context.styles.headingLevel(paragraph.style);
     // List 0 removes a paragraph from the list of its style.
@@ -134,31 +107,5 @@ export class WordBody implements XmlHandlers {
     else if (list !== null && list !== '0')
       this.#writer.write('list-item', this.#context.lists.nextMarker(list, paragraph.level) + text);
     else this.#writer.write('paragraph', text);
-    this.#writeNotes();
-  }
-
-  #endCell(): void {
-    const table = this.#tables.at(-1);
-    table?.rows.at(-1)?.push(table.cell.join(' '));
-    if (table !== undefined) table.cell = [];
-  }
-
-  /** Writes a table; a nested one becomes text of the outer cell. */
-  #endTable(): void {
-    const table = this.#tables.pop();
-    if (table === undefined) return;
-    const lines = table.rows.filter((cells) => cells.some((cell) => cell !== '')).map(formatTableRow);
-    const outer = this.#tables.at(-1);
-    if (outer !== undefined) {
-      outer.cell.push(lines.join('; '));
-      return;
-    }
-    this.#writer.write('table', lines.join('\n'));
-    this.#writeNotes();
-  }
-
-  #writeNotes(): void {
-    for (const note of this.#notes) this.#writer.write('paragraph', note);
-    this.#notes = [];
   }
 }

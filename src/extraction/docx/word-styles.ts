@@ -1,4 +1,5 @@
 import type { Archive } from '../office/archive.ts';
+import { headingLevelByName, outlineToHeading } from '../office/heading-level.ts';
 import { readXml } from '../office/xml.ts';
 
 /** Maximum length of a chain of `basedOn` styles. */
@@ -47,22 +48,11 @@ export async function readStyles(archive: Archive, part: string): Promise<WordSt
     return null;
   };
   return {
-    headingLevel: (id) => (id === null ? null : (inherited(id, styleLevel) ?? levelByName(id))),
+    headingLevel: (id) => (id === null ? null : (inherited(id, styleLevel) ?? headingLevelByName(id))),
     listId: (id) => inherited(id, ({ list }) => list),
   };
 }
 
-/** Converts an outline level (0 to 8; 9 is body text) to a heading level, 1 to 6. */
-export function outlineToHeading(outline: number): number | null {
-  return outline >= 0 && outline < 9 ? Math.min(outline + 1, 6) : null;
-}
-
 function styleLevel({ name, outline }: Style): number | null {
-  return outline === null ? levelByName(name) : outlineToHeading(outline);
-}
-
-function levelByName(name: string): number | null {
-  if (/^title$/i.test(name)) return 1;
-  const level = /^heading ?([1-9])$/i.exec(name)?.[1];
-  return level === undefined ? null : Math.min(Number(level), 6);
+  return outline === null ? headingLevelByName(name) : outlineToHeading(outline);
 }

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromBufferPromise, openPromise, type ZipFile } from 'yauzl';
+import { createDecoder, detectEncoding } from '../decode.ts';
 import type { ReaderInput } from '../extracted-document.ts';
 import { IngestionError } from '../ingestion-error.ts';
 import { invalidFile, tooLarge } from '../limits.ts';
@@ -31,7 +33,7 @@ export class Archive {
       if (zip.entryCount > MAX_ENTRIES) throw tooLarge(`it is an archive of more than ${MAX_ENTRIES} parts`);
       const entries = new Map<string, Entry>();
       for await (const entry of zip.eachEntry()) {
-        entries.set(String(entry.fileName).replace(/^\//, '').replaceAll('\\', '/'), entry);
+        entries.set(decodeName(entry.fileName).replace(/^\//, '').replaceAll('\\', '/'), entry);
       }
       return new Archive(zip, entries);
     } catch (error) {
@@ -46,14 +48,26 @@ export class Archive {
     return this.#entries.has(name);
   }
 
+  /** Names of the parts with their declared sizes when decompressed, in the order of the archive. */
+  listParts(): { name: string; bytes: number }[] {
+    return [...this.#entries].map(([name, { uncompressedSize }]) => ({ name, bytes: uncompressedSize }));
+  }
+
+  /** Reads a decompressed part as a whole. Throws as `read` does. */
+  async readWhole(name: string): Promise<Buffer> {
+    return Buffer.concat(await Array.fromAsync(this.read(name)));
+  }
+
   /**
    * Streams a decompressed part; nothing when it does not exist. Throws `too_large` when its declared or actual size
-   * exceeds the maximum or the declared one, and `invalid_file` when it is damaged, encrypted, or has another checksum.
+   * exceeds the maximum or the declared one, `encrypted_file`, and `invalid_file` when it is damaged.
    */
   async *read(name: string): AsyncGenerator<Uint8Array> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     if (entry.uncompressedSize > MAX_PART_BYTES) throw partTooLarge(name);
+    if (entry.isEncrypted())
+      throw new IngestionError('encrypted_file', `The part '${name}' of the archive is protected by a password.`);
     let checksum = 0;
     try {
       for await (const bytes of await this.#zip.openReadStreamPromise(entry)) {
@@ -71,6 +85,12 @@ export class Archive {
   close(): void {
     this.#zip.close();
   }
+}
+
+/** Older programs write names in the code page of their system. */
+function decodeName(name: Buffer | string): string {
+  const bytes = Buffer.from(name);
+  return isUtf8(bytes) ? bytes.toString() : createDecoder(detectEncoding(bytes)).decode(bytes);
 }
 
 function partTooLarge(name: string): IngestionError {

@@ -8,21 +8,24 @@ import { readXml, type XmlHandlers } from './xml.ts';
 export type OpenDocumentKind = 'spreadsheet' | 'presentation' | 'text';
 
 /**
- * Parses the content of an OpenDocument file. Returns whether the content is complete. Throws `invalid_file` for other
- * kinds, and `encrypted_file` when it needs a password.
+ * Parses the content of an OpenDocument file. `openStyle` receives the elements of the definitions before it. Returns
+ * whether the content is complete. Throws `invalid_file` for other kinds, `encrypted_file` when it needs a password.
  */
 export async function readOpenDocument(
   input: ReaderInput,
   kind: OpenDocumentKind,
   handlers: XmlHandlers,
+  openStyle?: XmlHandlers['open'],
 ): Promise<{ isComplete: boolean; metadata: DocumentMetadata }> {
   return withArchive(input, async (archive) => {
     let isInBody = false;
     let hasContent = false;
+    if (openStyle !== undefined) await readXml(archive.read('styles.xml'), { open: openStyle });
     const isComplete = await readXml(archive.read('content.xml'), {
       open: (name, attributes) => {
         if (name === kind && isInBody) hasContent = true;
         else if (hasContent) handlers.open(name, attributes);
+        else openStyle?.(name, attributes);
         isInBody = name === 'body';
       },
       close: (name) => {

@@ -53,7 +53,7 @@ function attributeName(name: string): string {
   return name.startsWith('r:') ? name : localName(name);
 }
 
-/** Local name of an element. Elements of drawings and formulas keep their prefix: Word uses their names too. */
+/** Local name of an element. Elements of drawings and formulas keep their prefix: documents use their names too. */
 function elementName(name: string): string {
-  return name.startsWith('a:') || name.startsWith('m:') ? name : localName(name);
+  return /^(?:a|m|svg):/.test(name) ? name : localName(name);
 }

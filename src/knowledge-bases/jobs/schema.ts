@@ -30,7 +30,7 @@ export const DocumentWarnings = Type.Array(
   Type.Object({
     code: Type.Enum([...DOCUMENT_WARNING_CODES], {
       description:
-        '`text_missing`: pages of a PDF have no text, are damaged, or are in fonts that do not say which characters they draw. `text_recognized`: pages were read by OCR, which makes mistakes, or skipped.',
+        '`text_missing`: pages of a PDF have no text, are damaged, or are in fonts that do not say which characters they draw. `text_recognized`: pages were read by OCR, which makes mistakes, or skipped. `parts_skipped`: files of an archive or attachments of a mail were not read.',
     }),
     message: Type.String(),
   }),
