@@ -41,10 +41,10 @@ export function describeAnswer(
   const shown = answer.rows.slice(0, maxRows);
   const others = answer.rows.length - shown.length;
   const lines = [
-    ...(answer.groups.length > 0 ? [] : [headline(query, answer)]),
+    ...(answer.groups.length > 0 ? [] : [headline(query, answer, first.cells[target ?? 0] ?? '')]),
     ...(answer.groups.length > 0
       ? markdownTable(
-          [query.group_by ?? '', headline(query, answer)],
+          [query.group_by ?? '', headline(query, answer, '')],
           answer.groups.map((one) => [one.group, one.value]),
         )
       : showRows(table, query, shown)),
@@ -54,7 +54,12 @@ export function describeAnswer(
   return { text: lines.join('\n\n'), chunk: first.chunk, cells };
 }
 
-function headline({ operation }: TableQuery, { column, value, matched }: TableAnswer<DocumentChunk>): string {
+function headline(
+  { operation }: TableQuery,
+  { column, value, matched }: TableAnswer<DocumentChunk>,
+  cell: string,
+): string {
+  if (operation === 'list' && matched === 1 && column !== null && cell !== '') return `${column}: **${cell}**`;
   if (operation === 'list') return `${NAMES.list}: ${matched}`;
   const name = operation === 'count' || column === null ? NAMES.count : `${NAMES[operation]} ${column}`;
   return value === null ? name : `${name}: **${value}**`;

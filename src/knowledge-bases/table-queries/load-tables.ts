@@ -10,8 +10,8 @@ export type DocumentChunk = Awaited<ReturnType<typeof selectRows>>[number];
 /** A table of a document. */
 export type DocumentTable = StoredTable<DocumentChunk>;
 
-/** Maximum chunks of the documents of one name, about 20 MB of text: tables are computed in memory. */
-const MAX_CHUNKS = 10_000;
+/** Maximum chunks of the documents of one name, about 4 MB of text: tables are computed in memory. */
+const MAX_CHUNKS = 2_000;
 /** Maximum documents of one name: the sheets of a workbook. */
 const MAX_DOCUMENTS = 500;
 

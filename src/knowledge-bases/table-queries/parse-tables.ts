@@ -93,6 +93,7 @@ function* readLines<Chunk extends TableChunk>(chunks: readonly Chunk[]): Generat
 /** Cells of a row: as extraction writes them, or as Markdown, with bars at both ends. */
 function splitCells(text: string, isMarkdown: boolean): string[] {
   const inner = isMarkdown ? text.trim().replace(/^\||(?<!\\)\|$/g, '') : text.trim();
+  if (!/[\\*`]/.test(inner)) return inner.split('|').map((cell) => cell.trim());
   return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll('\\|', '|').replace(/[*`]+/g, '').trim());
 }
 

@@ -4,8 +4,8 @@ import { isTotal, type TableQuery } from './query-table.ts';
 
 /** Words that ask for an operation. */
 const OPERATIONS: [TableQuery['operation'], RegExp][] = [
-  ['count', /\b(?:how many|number of|count(?: of)?)\b/],
   ['average', /\b(?:on average|average|mean)\b/],
+  ['count', /\b(?:how many|number of|count(?: of)?)\b/],
   ['sum', /\b(?:in total|total(?: of)?|sum(?: of)?|altogether|overall|combined)\b/],
   [
     'min',
@@ -58,11 +58,14 @@ const IGNORED = new Set(
   stems(
     'a an the of in on at for from by with to and or is are was were be do does did has have had which what who whose where when how ' +
       'many much it its there that this these those i we you me us our your my all each every per any can could would should will ' +
-      'row rows entry entries item items record records table list sheet file document column value values one ones please tell show give ' +
+      'row rows entry entries table list sheet file document column value values one ones please tell show give ' +
       'name named called listed than more most least less amount number count total sum average mean altogether overall combined ' +
       'only just exactly cost costs came come comes go goes get gets lie lies arrive arrived',
   ),
 );
+
+/** Rows by which the type of a column is detected. */
+const MAX_TYPED_ROWS = 500;
 
 type Filters = NonNullable<TableQuery['filters']>;
 
@@ -159,6 +162,7 @@ function readFilters(table: StoredTable<TableChunk>, text: string): Filters {
   for (const [index, column] of table.columns.entries()) {
     const cells = [...new Set(table.rows.filter((row) => !isTotal(row)).map(({ cells: own }) => own[index] ?? ''))];
     const matches = cells.filter((cell) => {
+      if (cell.length > 2 * text.length) return false;
       const phrase = normalizeText(cell);
       const isWord =
         (phrase.length >= 3 || /\d/.test(phrase)) &&
@@ -182,7 +186,10 @@ function comparisonOperator(words: string): Filters[number]['operator'] {
 
 /** Whether most cells of a column are numbers or dates. */
 function isNumeric({ rows }: StoredTable<TableChunk>, column: number): boolean {
-  const cells = rows.map(({ cells: own }) => own[column] ?? '').filter((cell) => cell !== '');
+  const cells = rows
+    .slice(0, MAX_TYPED_ROWS)
+    .map(({ cells: own }) => own[column] ?? '')
+    .filter((cell) => cell !== '');
   const numbers = cells.filter((cell) => parseNumber(cell) !== null || compareCells(cell, cell) === 0).length;
   return numbers > 0 && numbers * 2 > cells.length;
 }

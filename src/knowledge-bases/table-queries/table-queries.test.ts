@@ -228,6 +228,7 @@ describe('readQuestion', () => {
       'How many berths are not at the outer mole?',
       'What is the lowest value?',
       'How do I book a berth?',
+      'Which item is the most expensive?',
       'Why is the day fee so high?',
     ])
       assert.equal(read(question), null, question);
@@ -237,5 +238,6 @@ describe('readQuestion', () => {
     const visitors = tableIn('Month | Yachts | Fishing boats\nMarch | 18 | 52\nApril | 47 | 58\nMay | 96 | 61');
     assert.deepEqual(read('How many yachts came in March?', visitors), ['list', 'Yachts', 'Month equals March']);
     assert.deepEqual(read('How many yachts in total?', visitors), ['sum', 'Yachts']);
+    assert.deepEqual(read('What is the average number of yachts?', visitors), ['average', 'Yachts']);
   });
 });
