@@ -36,6 +36,7 @@ describe('readJson', () => {
       ['0', 'a'],
       ['1', 'b'],
     ]);
+    assert.deepEqual(await read('[{"text":"an \\" ] }"}]'), [['0', 'an " ] }']]);
     assert.deepEqual(await read('[]'), [['', 'no_text']]);
     assert.deepEqual(await read('[]', ['x']), [['', 'no_text']]);
   });
