@@ -106,6 +106,19 @@ describe('tables of PDF pages', () => {
       ),
     ],
     [
+      'three columns of text',
+      grid(
+        Array.from({ length: 9 }, (_, i) =>
+          ['Vessels that wait outside', 'Masters of barges report', 'Pilots board at the mole'].map(
+            (text) => `${text} ${i}`,
+          ),
+        ),
+        [60, 230, 400],
+        700,
+        12,
+      ),
+    ],
+    [
       'a table of contents',
       grid(
         Array.from({ length: 8 }, (_, i) => [`${i + 1} The harbour of Tern Bay`, `${i * 3 + 1}`]),
