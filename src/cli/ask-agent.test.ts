@@ -50,10 +50,7 @@ describe('quire ask --agent', () => {
       model: 'general-8b',
       input: 'When?',
       stream: true,
-      tools: [
-        { type: 'file_search', file_search: { knowledge_base_ids: ['kb_1'] } },
-        { type: 'query_table' },
-      ],
+      tools: [{ type: 'file_search', file_search: { knowledge_base_ids: ['kb_1'] } }, { type: 'query_table' }],
     });
   });
 

@@ -64,6 +64,7 @@ export const CONSOLE_ORDER: readonly (readonly string[])[] = [
   ['api'],
   ['ui'],
   ['shell'],
+  ['passages'],
   ['files', 'guardrails', 'models', 'people', 'playground', 'start'],
   ['batches', 'instance', 'knowledge-bases', 'usage'],
   ['cache', 'keys'],

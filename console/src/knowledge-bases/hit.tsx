@@ -1,8 +1,11 @@
-import { Card, Group, Progress, SimpleGrid, Text } from '@mantine/core';
+import { Button, Card, Group, Progress, SimpleGrid, Text } from '@mantine/core';
 import type { Schema } from '../api/types.ts';
+import { usePassageMessages } from '../passages/messages.ts';
+import type { Passage } from '../passages/passage.ts';
+import { useOpenPassage, usePlaceText } from '../passages/passage-panel.tsx';
 import { MarkedText } from '../ui/marked-text.tsx';
 import { Hint, PageLink, Tag } from '../ui/text.tsx';
-import { useKnowledgeBaseMessages, useRetrievalMessages } from './messages.ts';
+import { useRetrievalMessages } from './messages.ts';
 
 /** A search result with its knowledge base. */
 export type Hit = Schema<'RetrievedChunk'> & { kbId: string };
@@ -10,10 +13,10 @@ export type Hit = Schema<'RetrievedChunk'> & { kbId: string };
 /** A found chunk: text with marked terms, score and its components, link to the chunk in its document. */
 export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: readonly string[] }) {
   const retrieval = useRetrievalMessages();
-  const kb = useKnowledgeBaseMessages();
-  const heading = (hit.metadata?.['heading_path'] as string[] | undefined) ?? [];
-  const page = hit.metadata?.['page'];
-  const cells = hit.metadata?.['cells'];
+  const messages = usePassageMessages();
+  const placeText = usePlaceText();
+  const openPassage = useOpenPassage();
+  const passage = toPassage(hit);
   return (
     <Card withBorder component="li">
       <Group justify="space-between" mb="xs" wrap="nowrap" align="flex-start">
@@ -26,13 +29,7 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
           >
             {rank}. {hit.document_name}
           </PageLink>
-          <Hint className="breakable">
-            {[
-              ...heading,
-              ...(typeof page === 'number' ? [`${kb.page} ${page}`] : []),
-              ...(typeof cells === 'string' ? [cells] : []),
-            ].join(' › ')}
-          </Hint>
+          <Hint className="breakable">{placeText(passage)}</Hint>
         </div>
         <Tag>
           {retrieval.score} {hit.score.toFixed(3)}
@@ -41,6 +38,9 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         <MarkedText text={hit.text} terms={terms} />
       </Text>
+      <Button size="compact-sm" variant="default" mt="xs" onClick={() => openPassage(passage)}>
+        {messages.show}
+      </Button>
       {hit.scores !== undefined && (
         <SimpleGrid cols={{ base: 2, sm: 4 }} mt="sm">
           <Component label={retrieval.vector} value={hit.scores.vector} />
@@ -51,6 +51,27 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
       )}
     </Card>
   );
+}
+
+/** Reads the place of a chunk from its metadata. */
+function toPassage({
+  kbId,
+  document_id: documentId,
+  chunk_id: chunkId,
+  document_name: title,
+  metadata = {},
+}: Hit): Passage {
+  const number = (value: unknown) => (typeof value === 'number' ? value : null);
+  const cells = metadata['cells'];
+  return {
+    ...{ title, kbId, documentId, chunkId, url: null },
+    page: number(metadata['page']),
+    slide: number(metadata['slide']),
+    cells: typeof cells === 'string' ? cells : null,
+    headingPath: (metadata['heading_path'] as string[] | undefined) ?? [],
+    start: number(metadata['start_index']) ?? 0,
+    end: number(metadata['end_index']) ?? 0,
+  };
 }
 
 function Component({ label, value }: { label: string; value: number | null }) {

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useKnowledgeBaseOptions } from '../api/use-knowledge-base-options.ts';
 import { MIN_SCORE, QUERY, SEARCH_TYPES, TOP_K } from '../api/values.ts';
+import { PassagePanel } from '../passages/passage-panel.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { toCurl } from '../ui/curl.ts';
 import { CheckboxField, ChoiceField, TextAreaField } from '../ui/fields.tsx';
@@ -81,28 +82,30 @@ export function SearchTest({ kbId }: { kbId: string }) {
   const search = useMutation({ mutationFn: () => searchBases(settings) });
   const { hits, milliseconds, terms } = search.data ?? { hits: null, milliseconds: 0, terms: [] };
   return (
-    <Stack>
-      <SearchForm
-        kbId={kbId}
-        settings={settings}
-        onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
-        search={search}
-      />
-      <MutationError mutation={search} />
-      {hits !== null && (
-        <Hint role="status">
-          {fill(retrieval.found, { count: format.number(hits.length), time: format.number(milliseconds) })}
-        </Hint>
-      )}
-      {hits?.length === 0 && <EmptyState text={retrieval.noHits} />}
-      {hits !== null && hits.length > 0 && (
-        <Stack component="ol" p={0} m={0} aria-label={retrieval.results} style={{ listStyle: 'none' }}>
-          {hits.map((hit, index) => (
-            <HitCard key={hit.chunk_id} hit={hit} rank={index + 1} terms={terms} />
-          ))}
-        </Stack>
-      )}
-    </Stack>
+    <PassagePanel>
+      <Stack>
+        <SearchForm
+          kbId={kbId}
+          settings={settings}
+          onChange={(changes) => setSettings((before) => ({ ...before, ...changes }))}
+          search={search}
+        />
+        <MutationError mutation={search} />
+        {hits !== null && (
+          <Hint role="status">
+            {fill(retrieval.found, { count: format.number(hits.length), time: format.number(milliseconds) })}
+          </Hint>
+        )}
+        {hits?.length === 0 && <EmptyState text={retrieval.noHits} />}
+        {hits !== null && hits.length > 0 && (
+          <Stack component="ol" p={0} m={0} aria-label={retrieval.results} style={{ listStyle: 'none' }}>
+            {hits.map((hit, index) => (
+              <HitCard key={hit.chunk_id} hit={hit} rank={index + 1} terms={terms} />
+            ))}
+          </Stack>
+        )}
+      </Stack>
+    </PassagePanel>
   );
 }
 

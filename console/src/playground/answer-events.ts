@@ -1,20 +1,17 @@
+import type { Passage } from '../passages/passage.ts';
+
 /** A citation of a passage of a document, or of a web page. Offsets are UTF-16 code units of the text that cites. */
 export interface Citation {
   start: number;
   end: number;
   title: string;
-  kbId: string | null;
-  documentId: string | null;
-  chunkId: string | null;
+  /** Null for a citation of a web page only. */
+  passage: Passage | null;
   url: string | null;
 }
 
-/** A passage that was retrieved into the prompt. `text` is null when the API does not send it. */
-export interface Passage {
-  kbId: string;
-  documentId: string;
-  documentName: string;
-  chunkId: string;
+/** A chunk that was retrieved into the prompt. `text` is null when the API does not send it. */
+export interface RetrievedPassage extends Passage {
   score: number;
   text: string | null;
 }
@@ -43,7 +40,7 @@ export type AnswerPart =
       key: string;
       id: string;
       queries: readonly string[];
-      passages: readonly Passage[];
+      passages: readonly RetrievedPassage[];
       isRunning: boolean;
     };
 
@@ -54,65 +51,75 @@ export type AnswerEvent =
   | { type: 'call'; key: string; callId?: string; name?: string; arguments: string }
   | { type: 'citations'; key: string; citations: Citation[] }
   | { type: 'part'; part: AnswerPart }
-  | { type: 'context'; passages: Passage[] }
+  | { type: 'context'; passages: RetrievedPassage[] }
   | { type: 'finish'; reason: string }
   | { type: 'usage'; usage: AnswerUsage };
 
-interface RawAnnotation {
-  type: string;
-  start_index?: number;
-  end_index?: number;
-  document_name?: string;
-  kb_id?: string;
-  document_id?: string;
-  chunk_id?: string;
-  url?: string;
-  title?: string;
-  url_citation?: { url: string; title: string; start_index: number; end_index: number };
-}
-
-/** Parses annotations of both APIs. */
-export function parseCitations(annotations: readonly unknown[]): Citation[] {
-  const parsed = annotations.map((each) => parseCitation(each as RawAnnotation));
-  const files = parsed.filter((each) => each?.documentId != null);
-  // The service repeats each file citation as a citation of a URL, for clients that know only those.
-  return (files.length > 0 ? files : parsed).filter((each) => each !== null);
-}
-
-function parseCitation(raw: RawAnnotation): Citation | null {
-  if (raw.type === 'file_citation') {
-    return {
-      start: raw.start_index ?? 0,
-      end: raw.end_index ?? 0,
-      title: raw.document_name ?? '',
-      kbId: raw.kb_id ?? null,
-      documentId: raw.document_id ?? null,
-      chunkId: raw.chunk_id ?? null,
-      url: null,
-    };
-  }
-  const web = raw.url_citation ?? raw;
-  if (web.url === undefined) return null;
-  const { start_index: start = 0, end_index: end = 0, title = '', url } = web;
-  return { start, end, title, url, kbId: null, documentId: null, chunkId: null };
-}
-
-/** A retrieved passage as the APIs send it. */
+/** A chunk as the APIs send it. */
 export interface RawPassage {
   kb_id: string;
   document_id: string;
   document_name: string;
   chunk_id: string;
+  page: number | null;
+  slide: number | null;
+  cells: string | null;
+  heading_path: string[];
+  document_start_index: number;
+  document_end_index: number;
   score: number;
   text?: string;
 }
 
+interface RawLink {
+  url: string;
+  title: string;
+  start_index: number;
+  end_index: number;
+}
+
+type RawAnnotation =
+  | ({ type: 'file_citation'; start_index: number; end_index: number } & RawPassage)
+  | ({ type: 'url_citation' } & (RawLink | { url_citation: RawLink }));
+
+/** Parses annotations of both APIs. */
+export function parseCitations(annotations: readonly unknown[]): Citation[] {
+  const raw = annotations as readonly RawAnnotation[];
+  const links = raw.flatMap((each) => (each.type === 'url_citation' ? [parseLink(each)] : []));
+  const files = raw.flatMap((each): Citation[] => {
+    if (each.type !== 'file_citation') return [];
+    const { start_index: start, end_index: end, document_name: title } = each;
+    // The service repeats each file citation as a citation of a URL, for clients that know only those.
+    const url = links.find((link) => link.start === start && link.end === end)?.url ?? null;
+    return [{ start, end, title, url, passage: { ...parsePlace(each), url } }];
+  });
+  return files.length > 0 ? files : links;
+}
+
+function parseLink(raw: Extract<RawAnnotation, { type: 'url_citation' }>): Citation {
+  const { start_index: start, end_index: end, title, url } = 'url_citation' in raw ? raw.url_citation : raw;
+  return { start, end, title, url, passage: null };
+}
+
+function parsePlace(raw: RawPassage): Omit<Passage, 'url'> {
+  return {
+    title: raw.document_name,
+    kbId: raw.kb_id,
+    documentId: raw.document_id,
+    chunkId: raw.chunk_id,
+    page: raw.page,
+    slide: raw.slide,
+    cells: raw.cells,
+    headingPath: raw.heading_path,
+    start: raw.document_start_index,
+    end: raw.document_end_index,
+  };
+}
+
 /** Parses a retrieved passage. */
-export const parsePassage = (raw: RawPassage): Passage => ({
-  kbId: raw.kb_id,
-  documentId: raw.document_id,
-  documentName: raw.document_name,
-  chunkId: raw.chunk_id,
+export const parsePassage = (raw: RawPassage): RetrievedPassage => ({
+  ...parsePlace(raw),
+  url: null,
   score: raw.score,
   text: raw.text ?? null,
 });

@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import './playground.css';
 import { useMayWrite } from '../api/session.ts';
+import { PassagePanel } from '../passages/passage-panel.tsx';
 import { Page } from '../ui/page.tsx';
 import { CodeDrawer } from './code.tsx';
 import { Composer } from './composer.tsx';
@@ -13,7 +14,6 @@ import { ConversationPane, usePhase } from './pane.tsx';
 import { buildRequest, DEFAULT_SETTINGS, type PlaygroundSettings } from './request.ts';
 import { type PlaygroundSearch, parsePlaygroundSearch } from './search.ts';
 import { type ChangeSettings, PlaygroundSettingsPanel } from './settings.tsx';
-import { PassagePanel } from './sources.tsx';
 import type { AnswerTurn, PlaygroundRequest, Turn, UserTurn } from './turns.ts';
 
 const route = getRouteApi('/shell/playground');

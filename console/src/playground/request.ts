@@ -143,7 +143,7 @@ function toItems(turn: Turn): object[] {
         if (turn.state !== 'done') return [];
         return [{ type: 'function_call', call_id: part.callId, name: part.name, arguments: part.arguments }];
       case 'search': {
-        const results = part.passages.map(({ documentName, text }) => ({ document_name: documentName, text }));
+        const results = part.passages.map(({ title, text }) => ({ document_name: title, text }));
         return [{ type: 'file_search_call', id: part.id, queries: part.queries, results }];
       }
       default:

@@ -1,4 +1,4 @@
-import type { AnswerPart, AnswerUsage, Passage } from './answer-events.ts';
+import type { AnswerPart, AnswerUsage, RetrievedPassage } from './answer-events.ts';
 
 /** A message of the user. */
 export interface UserTurn {
@@ -27,7 +27,7 @@ export interface AnswerTurn {
   state: AnswerState;
   parts: readonly AnswerPart[];
   /** Passages that chat completions retrieved into the prompt. */
-  context: readonly Passage[];
+  context: readonly RetrievedPassage[];
   usage: AnswerUsage | null;
   /** Milliseconds from the request to the first part and to the end. */
   firstTokenMs: number | null;

@@ -197,6 +197,14 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
     });
     const second = (await get(here.base, `/${id}/chunks?limit=2&after=${first.last_id}`)).json;
     assert.deepEqual([second.data[0].text, second.data.length, second.has_more], ['three', 1, false]);
+    const inRange = async (query: string) =>
+      (await get(here.base, `/${id}/chunks?${query}`)).json.data.map(({ text }: { text: string }) => text);
+    // All of them begin at 0.
+    assert.deepEqual(await inRange('start=4'), ['three']);
+    assert.deepEqual(await inRange('end=1&limit=1'), ['one']);
+    assert.deepEqual(await inRange('start=5&end=5'), []);
+    assertError(await get(here.base, `/${id}/chunks?start=-1`), 400, 'invalid_value', 'start');
+    assertError(await get(here.base, `/${id}/chunks?end=0`), 400, 'invalid_value', 'end');
     assertError(await get(here.base, `/${id}/chunks?limit=0`), 400, 'invalid_value', 'limit');
     assertError(await get(here.base, `/${id}/chunks?after=${id}`), 400, 'invalid_value', 'after');
   });

@@ -1,4 +1,4 @@
-import { ListQuery, listSchema } from '../../db/page.ts';
+import { listSchema } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
@@ -9,6 +9,7 @@ import { listChunks } from './list-chunks.ts';
 import { listDocuments } from './list-documents.ts';
 import {
   Chunk,
+  ChunkListQuery,
   DeletedDocument,
   DeletedKey,
   Document,
@@ -51,10 +52,10 @@ export function documentRoutes(app: App, deps: DocumentDeps): void {
     {
       schema: {
         summary: 'List the chunks of a document',
-        description: 'In text order.',
+        description: 'In text order; with `start` and `end`, those that overlap this range of the text.',
         tags,
         params,
-        querystring: ListQuery,
+        querystring: ChunkListQuery,
         response: { 200: listSchema(Chunk) },
       },
       config,

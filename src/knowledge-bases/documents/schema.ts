@@ -176,6 +176,17 @@ export const Chunk = Type.Object(
 
 export type Chunk = Static<typeof Chunk>;
 
+/** Query parameters of the list of chunks. */
+export const ChunkListQuery = Type.Object({
+  ...ListQuery.properties,
+  start: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Only chunks that end after this offset of the document's text." }),
+  ),
+  end: Type.Optional(Type.Integer({ minimum: 1, description: 'Only chunks that begin before this offset.' })),
+});
+
+export type ChunkListQuery = Static<typeof ChunkListQuery>;
+
 /** Query parameters of the list of documents. */
 export const DocumentListQuery = Type.Object({
   ...ListQuery.properties,

@@ -1,8 +1,8 @@
-import { and, asc, eq, sql as expression, getTableColumns, gt, inArray, lte } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, getTableColumns, gt, inArray, lt, lte } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { nameContains, type PageBounds, pageOrder } from '../../db/page.ts';
 import { dataSources, knowledgeBases } from '../tables.ts';
-import type { DocumentListQuery } from './schema.ts';
+import type { ChunkListQuery, DocumentListQuery } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
 
 /** A row of `documents`. */
@@ -74,12 +74,22 @@ export function listDocumentRows(
     .limit(bounds.limit + 1);
 }
 
-/** Selects the chunks of a document in text order, which is the order of their ids. */
-export function selectDocumentChunks(sql: Sql, documentId: string, bounds: PageBounds): Promise<ChunkRow[]> {
+/** Selects the chunks of a document, optionally those in a range, in text order, which is the order of their ids. */
+export function selectDocumentChunks(
+  sql: Sql,
+  documentId: string,
+  bounds: PageBounds,
+  { start, end }: Pick<ChunkListQuery, 'start' | 'end'> = {},
+): Promise<ChunkRow[]> {
+  const isInRange = and(
+    start === undefined ? undefined : gt(chunks.endIndex, start),
+    end === undefined ? undefined : lt(chunks.startIndex, end),
+  );
+  const isAfter = bounds.after === null ? undefined : gt(chunks.id, bounds.after);
   return sql
     .select()
     .from(chunks)
-    .where(and(eq(chunks.documentId, documentId), bounds.after === null ? undefined : gt(chunks.id, bounds.after)))
+    .where(and(eq(chunks.documentId, documentId), isAfter, isInRange))
     .orderBy(asc(chunks.id))
     .limit(bounds.limit + 1);
 }

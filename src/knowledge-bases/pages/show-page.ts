@@ -8,10 +8,10 @@ import type { PageImage } from '../../extraction/pdf/render-page.ts';
 import { matchesEtag } from '../../files/content-response.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { findDocument } from '../documents/find-document.ts';
-import type { ChunkRow, DocumentRow } from '../documents/store.ts';
+import { type ChunkRow, type DocumentRow, selectDocumentChunks } from '../documents/store.ts';
 import { type FetchDeps, fetchSourceFile } from './fetch-source-file.ts';
 import type { PageParams, PageQuery } from './schema.ts';
-import { selectChunksWithin, selectDocumentChunk } from './store.ts';
+import { selectDocumentChunk } from './store.ts';
 
 /** Dependencies of rendered pages. */
 export type PageDeps = FetchDeps & { extractor: Pick<Extractor, 'render'> };
@@ -95,7 +95,7 @@ async function readPassage(deps: PageDeps, row: DocumentRow, { chunk_id: id, sta
   if (end <= start || end - start > MAX_MARKED_CHARACTERS) {
     throw invalidValue('end', `must be greater than 'start', by at most ${MAX_MARKED_CHARACTERS}`);
   }
-  const chunks = await selectChunksWithin(deps.db.sql, row.id, { start, end, limit: MAX_CHUNKS });
+  const chunks = await selectDocumentChunks(deps.db.sql, row.id, { after: null, limit: MAX_CHUNKS }, { start, end });
   return joinChunks(chunks, start, end);
 }
 
