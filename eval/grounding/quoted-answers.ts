@@ -13,7 +13,7 @@ import { type ContextChunk, SELECTIVE_SEARCH } from '../../src/knowledge-bases/g
 import { toJoinedDocuments } from '../../src/knowledge-bases/grounding/prompt-documents.ts';
 import type { Language } from '../../src/search/languages.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
-import { bestOf, Searched } from './searched.ts';
+import { Searched } from './searched.ts';
 
 const MANUALS = join(import.meta.dirname, '../manuals');
 const DOCS = join(import.meta.dirname, '../../docs/use');
@@ -171,9 +171,8 @@ export async function searchIn({ embedder }: Models, chunks: readonly ContextChu
   const texts = chunks.map(({ text }) => text);
   const search = await Searched.of(embedder, texts, language);
   return async (question: string, count = SELECTIVE_SEARCH.top_k + 1): Promise<ContextChunk[]> => {
-    const [scores = []] = await search.hybrid([question]);
-    const best = bestOf(scores, count).filter((at) => (scores[at] ?? 0) >= SELECTIVE_SEARCH.min_score);
-    return best.map((at) => ({ ...(chunks[at] as ContextChunk), score: scores[at] ?? 0 }));
+    const ranked = await search.byPassages(question, count);
+    return ranked.map(({ at, score }) => ({ ...(chunks[at] as ContextChunk), score }));
   };
 }
 

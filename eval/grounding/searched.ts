@@ -3,7 +3,8 @@ import {
   type EmbeddingEngine,
   type EmbeddingPurpose,
 } from '../../src/engines/embedding-engine.ts';
-import { scoreHit } from '../../src/knowledge-bases/retrieval/score.ts';
+import { MATCHED_LANGUAGE, MAX_MATCHED } from '../../src/knowledge-bases/retrieval/retrieve.ts';
+import { keywordScore, passageScore, scoreHit, vectorScore } from '../../src/knowledge-bases/retrieval/score.ts';
 import type { Language } from '../../src/search/languages.ts';
 import { tokenizeText } from '../../src/search/terms.ts';
 
@@ -64,6 +65,26 @@ export class Searched {
       for (const [place, gain] of this.#gains.get(term) ?? []) scores[place] = (scores[place] ?? 0) + gain;
     }
     return scores;
+  }
+
+  /** The best texts by the search of chats: in English, the first hits of hybrid search by their best passages. */
+  async byPassages(query: string, count: number): Promise<{ at: number; score: number }[]> {
+    const [scores = []] = await this.hybrid([query]);
+    const [vector = new Float32Array()] = await embedded(this.#embedder, [query], 'query');
+    if (this.#language !== MATCHED_LANGUAGE) {
+      return bestOf(scores, count).map((at) => ({ at, score: scores[at] ?? 0 }));
+    }
+    const best = bestOf(scores, Math.max(count, MAX_MATCHED));
+    const texts = best.map((at) => this.texts[at] ?? '');
+    const similarities = (await this.#embedder.matchPassages?.(query, texts, new AbortController().signal)) ?? [];
+    const words = this.keyword(query);
+    const ranked = best.map((at, i) => {
+      const cosine = vector.reduce((sum, value, j) => sum + value * (this.#vectors[at]?.[j] ?? 0), 0);
+      const component = { vector: vectorScore(cosine), keyword: keywordScore(words[at] ?? 0) };
+      return { at, rank: passageScore(component, similarities[i] ?? 0) };
+    });
+    ranked.sort((a, b) => b.rank - a.rank);
+    return ranked.slice(0, count).map(({ at }, i) => ({ at, score: scores[best[i] ?? 0] ?? 0 }));
   }
 
   /** Hybrid scores of all texts, per query. */

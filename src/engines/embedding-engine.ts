@@ -54,6 +54,11 @@ export interface EmbeddingEngine {
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
   /** Counts the tokens of each text without special tokens. `scope`: as in `EmbeddingRequest`. */
   countTokens(texts: readonly string[], signal: AbortSignal, scope?: string): Promise<number[]>;
+  /**
+   * Returns the highest cosine similarity of a passage of each text to the query, -1 to 1: a sentence in a long text
+   * counts as much as in a short one. At least one text. Absent: the model is too slow for it.
+   */
+  matchPassages?(query: string, texts: readonly string[], signal: AbortSignal, scope?: string): Promise<number[]>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
   /** Ends waiting calls with 503 and frees the runtime. Idempotent. */

@@ -10,6 +10,7 @@ export { selectReplies } from './chat/plain-replies.ts';
 export { selectTool } from './chat/select-tool.ts';
 export { CHAT_TEMPLATE } from './chat/template.ts';
 export { type EmbeddedText, Embedder, type EmbeddingPortion } from './embedding/embedder.ts';
+export { PassageMatcher } from './embedding/passage-matcher.ts';
 export { readEmbeddingWeights } from './embedding/weights.ts';
 export { ModelThread, type ModelThreadOptions } from './model-thread.ts';
 export { BUNDLED_CHAT_FACTS, BUNDLED_MODELS } from './models.ts';

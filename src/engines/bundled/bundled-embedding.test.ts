@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { BUNDLED_MODELS, Embedder } from '@quire/bundled-models';
+import { BUNDLED_MODELS, Embedder, PassageMatcher } from '@quire/bundled-models';
 import { embeddingConformance, embeddingRequest } from '../../../test/embedding-conformance.ts';
 import { watchEventLoop } from '../../../test/event-loop.ts';
 import { checkFairQueue, checkFairTurns, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
@@ -50,6 +50,16 @@ describe('the bundled embedding engine', () => {
         expected.map((each) => each.tokens),
       );
     }
+  });
+
+  it('compares the passages of texts with a query in the worker, in the order of the texts', async () => {
+    const engine = start();
+    const matcher = new PassageMatcher(readFileSync(FILE));
+    const texts = [LONG, 'plan', '', `${LONG} How do I reset my password?`, '東京'];
+    const expected = texts.map((text) => matcher.match('password reset', text));
+    assert.deepEqual(await engine.matchPassages?.('password reset', texts, never), expected);
+    const left = AbortSignal.abort(new Error('left'));
+    await assert.rejects(async () => engine.matchPassages?.('plan', texts, left), /left/);
   });
 
   it('loads the model at the first call, reports it as ready and has a fingerprint', async () => {

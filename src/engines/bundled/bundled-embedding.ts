@@ -108,6 +108,13 @@ class BundledEmbedding implements EmbeddingEngine {
     return (await this.#process(task, scope, signal)).tokens;
   }
 
+  async matchPassages(query: string, texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
+    const limit = Number.POSITIVE_INFINITY;
+    const createLimitError = () => new RangeError('unlimited');
+    const call = new EmbeddingCall({ texts, limit, withVectors: false, query, createLimitError });
+    return (await this.#thread.run(call, scope, signal)).similarities;
+  }
+
   async check(signal: AbortSignal): Promise<void> {
     this.#thread.requireOpen();
     signal.throwIfAborted();
@@ -129,7 +136,7 @@ class BundledEmbedding implements EmbeddingEngine {
     const call = new EmbeddingCall(task);
     if (!isShort(task.texts)) return this.#thread.run(call, scope, signal);
     const { embedder } = this.#readOrUnavailable();
-    let outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
+    let outcome: EmbeddingOutcome = { tokens: [], vectors: [], similarities: [] };
     for (const _ of task.texts) outcome = call.take(embedder.embedPortion(call.portion())) ?? outcome;
     return { ...outcome, queueMs: 0 };
   }

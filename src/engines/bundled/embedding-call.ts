@@ -13,6 +13,8 @@ export interface EmbeddingTask {
   limit: number;
   /** False when only the token counts are needed. */
   withVectors: boolean;
+  /** Only the similarity of each text's best passage to this query is needed. */
+  query?: string;
   /** Creates the error for the text at an index that is over the limit. */
   createLimitError(index: number): Error;
 }
@@ -21,13 +23,14 @@ export interface EmbeddingTask {
 export interface EmbeddingOutcome {
   tokens: number[];
   vectors: Float32Array[];
+  similarities: number[];
 }
 
 /** A task whose texts are the portions. */
 export class EmbeddingCall implements PortionedCall<EmbeddingPortion, EmbeddedText, EmbeddingOutcome> {
   characters: number;
   readonly #task: EmbeddingTask;
-  readonly #outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
+  readonly #outcome: EmbeddingOutcome = { tokens: [], vectors: [], similarities: [] };
   #next = 0;
 
   constructor(task: EmbeddingTask) {
@@ -47,13 +50,15 @@ export class EmbeddingCall implements PortionedCall<EmbeddingPortion, EmbeddedTe
   portion(): EmbeddingPortion {
     const text = this.#task.texts[this.#next++] ?? '';
     this.characters -= text.length;
-    return { text, limit: this.#task.limit, withVector: this.#task.withVectors };
+    const { limit, withVectors, query } = this.#task;
+    return { text, limit, withVector: withVectors, ...(query !== undefined && { query }) };
   }
 
-  take({ vector, tokens }: EmbeddedText): EmbeddingOutcome | null {
+  take({ vector, tokens, similarity }: EmbeddedText): EmbeddingOutcome | null {
     if (tokens > this.#task.limit) throw this.#task.createLimitError(this.#outcome.tokens.length);
     this.#outcome.tokens.push(tokens);
     if (vector !== null) this.#outcome.vectors.push(vector);
+    if (similarity !== undefined) this.#outcome.similarities.push(similarity);
     return this.#outcome.tokens.length === this.#task.texts.length ? this.#outcome : null;
   }
 }

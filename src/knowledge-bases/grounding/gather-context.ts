@@ -7,7 +7,13 @@ import type { KnowledgeBaseRow } from '../store.ts';
 export type ContextChunk = ScoredChunk & { knowledgeBaseId: string };
 
 /** Search for the context of a chat: hits per knowledge base, and a score below which they share hardly a word. */
-export const CONTEXT_SEARCH = { top_k: 10, search_type: 'hybrid', min_score: 0.05, rerank: false } as const;
+export const CONTEXT_SEARCH = {
+  top_k: 10,
+  search_type: 'hybrid',
+  min_score: 0.05,
+  rerank: false,
+  matchPassages: true,
+} as const;
 /** Search for an engine that selects from the hits: a section without a word of the question may answer it. */
 export const SELECTIVE_SEARCH = { ...CONTEXT_SEARCH, min_score: 0 } as const;
 

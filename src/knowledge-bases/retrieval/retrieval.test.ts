@@ -182,6 +182,53 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(await namesOf({ query: 'stone', search_type: 'keyword', rerank: true, top_k: 1 }), ['long.txt']);
   });
 
+  it('compares the best passages in a hybrid search; when the model is busy, the order of the search stays', async (t) => {
+    const [row] = await api.db.sql.select().from(knowledgeBases).where(eq(knowledgeBases.id, base));
+    assert.ok(row);
+    const caller = serviceCaller(row.organizationId, 'key_1');
+    const call = { caller, requestId: 'req_1', endpoint: '/', priority: 'interactive' as const };
+    const deps = { ...api.deps };
+    const search = async (params: object) => {
+      const signal = new AbortController().signal;
+      const asked = { ...RETRIEVAL_DEFAULTS, query: 'stone', matchPassages: true, signal, ...params };
+      return (await retrieveChunks(deps, call, row, asked)).map((chunk) => [chunk.documentName, chunk.score]);
+    };
+    const plain = await search({ matchPassages: false });
+    assert.notEqual(plain[0]?.[0], 'code.txt');
+    const match = t.mock.method(
+      engine as Required<typeof engine>,
+      'matchPassages',
+      async (_query: string, texts: readonly string[]) => texts.map((text) => (text.includes('E-4711') ? 1 : 0)),
+    );
+    const [[name, score] = []] = await search({ top_k: 1 });
+    assert.deepEqual([name, score], ['code.txt', plain[0]?.[1]], 'the highest score, with the best passage');
+    assert.equal(match.mock.calls[0]?.arguments[1].length, 4, 'of a search for one chunk');
+    assert.deepEqual(match.mock.calls[0]?.arguments.at(-1), row.organizationId);
+    for (const other of [{ search_type: 'keyword' }, { search_type: 'vector' }, { rerank: true }]) await search(other);
+    assert.equal(match.mock.callCount(), 1, 'only of hybrid searches without reranking');
+    match.mock.mockImplementation(async () => Promise.reject(new Error('the queue is full')));
+    assert.deepEqual(await search({ top_k: 3 }), plain.slice(0, 3));
+    const leaving = new AbortController();
+    match.mock.mockImplementation(async () => {
+      leaving.abort(new Error('left'));
+      throw leaving.signal.reason;
+    });
+    await assert.rejects(search({ signal: leaving.signal }), /left/);
+    const ofBase = eq(documents.knowledgeBaseId, base);
+    const stored = await api.db.sql.select({ language: documents.language }).from(documents).where(ofBase);
+    await api.db.sql.update(documents).set({ language: 'de' }).where(ofBase);
+    deps.now = () => Date.now() + 60_000;
+    const before = match.mock.callCount();
+    await search({});
+    assert.equal(match.mock.callCount(), before, 'only in English documents');
+    await api.db.sql
+      .update(documents)
+      .set({ language: stored[0]?.language ?? '' })
+      .where(ofBase);
+    deps.now = () => Date.now() + 120_000;
+    await search({});
+  });
+
   it('fetches at least 100 candidates for hybrid search and reranking, otherwise twice top_k', async (t) => {
     const search = t.mock.method(api.deps.chunks, 'search');
     const looksAt = async (body: object) => {

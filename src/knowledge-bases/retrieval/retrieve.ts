@@ -14,7 +14,7 @@ import { documentLanguages } from './document-languages.ts';
 import { parseFilters } from './parse-filters.ts';
 import { rankHits, type ScoredHit } from './rank-hits.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
-import { keywordScore, rerankedScore, type Scoring, scoreHit, vectorScore } from './score.ts';
+import { keywordScore, passageScore, rerankedScore, type Scoring, scoreHit, vectorScore } from './score.ts';
 import { requireIndex, searchIndex } from './search-index.ts';
 import { type RetrievedChunkRow, selectChunks } from './store.ts';
 
@@ -49,6 +49,11 @@ export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | '
   rerank: boolean;
   /** Weight of the vectors in hybrid scores, 0 to 1; that of the embedding model if absent. */
   hybrid_weight?: number;
+  /**
+   * Compare the passages of the best hits of a hybrid search in English documents with the query, where the engine can:
+   * better first hits, some milliseconds later.
+   */
+  matchPassages?: boolean;
 }
 
 type LiveChunk = RetrievedChunkRow & ScoredChunk;
@@ -56,6 +61,8 @@ type LiveChunk = RetrievedChunkRow & ScoredChunk;
 interface EmbeddedQuery {
   vector: Float32Array;
   hybridWeight: number;
+  /** Absent: passages are not compared. */
+  match?: (texts: readonly string[]) => Promise<number[]>;
 }
 
 /** Defaults of optional retrieval parameters. */
@@ -70,6 +77,10 @@ const OVERFETCH_FACTOR = 10;
 const MAX_CANDIDATES = 2_000;
 /** Maximum results to rerank. */
 const MAX_RERANKED = 100;
+/** Hits whose passages are compared. With 50 or 100 the first five are as good. */
+export const MAX_MATCHED = 30;
+/** Language of documents whose passages are compared: the bundled model's. In others, answers got worse by 0.01. */
+export const MATCHED_LANGUAGE = 'en';
 /** Retry-After while the chunks are re-embedded. */
 const REEMBEDDING_RETRY_SECONDS = 30;
 
@@ -127,7 +138,28 @@ async function searchAndScore(
   // Re-embedding has started since the knowledge base was read: search again by keyword only.
   const isMixed =
     embedded !== null && result.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
-  return isMixed ? searchAndScore(deps, call, { ...base, embeddingFingerprint: null }, params) : result;
+  if (isMixed) return searchAndScore(deps, call, { ...base, embeddingFingerprint: null }, params);
+  if (embedded?.match === undefined || result.length === 0) return result;
+  try {
+    const similarities = await embedded.match(result.map(({ text }) => text));
+    return rankByPassages(result, similarities).slice(0, params.top_k);
+  } catch (error) {
+    params.signal.throwIfAborted();
+    deps.logger.warn({ error }, 'passages were not compared with the query');
+    return result.slice(0, params.top_k);
+  }
+}
+
+/**
+ * Orders the hits by their best passages. The scores of the search stay, in the new order, so that they mean the same
+ * with and without passages.
+ */
+function rankByPassages(found: readonly ScoredChunk[], similarities: readonly number[]): ScoredChunk[] {
+  const ranks = found.map(({ scores: { vector, keyword } }, i) =>
+    passageScore({ vector: vector ?? 0, keyword: keyword ?? 0 }, similarities[i] ?? 0),
+  );
+  const order = [...found.keys()].sort((a, b) => (ranks[b] ?? 0) - (ranks[a] ?? 0));
+  return found.map(({ score }, rank) => ({ ...(found[order[rank] ?? rank] as ScoredChunk), score }));
 }
 
 /** Embeds the query; null when the chunks have vectors of another model. */
@@ -135,15 +167,21 @@ async function embedQuery(
   deps: RetrievalDeps,
   call: Call,
   base: KnowledgeBaseRow,
-  { query, hybrid_weight, signal }: Pick<Retrieval, 'query' | 'hybrid_weight'> & { signal: AbortSignal },
+  { query, search_type, rerank, hybrid_weight, signal, ...params }: Retrieval & { signal: AbortSignal },
 ): Promise<EmbeddedQuery | null> {
   const admission = admit(deps, call, { kind: 'embedding', model: base.embeddingModel, param: 'kb_id' });
   if (base.embeddingFingerprint !== admission.engine.fingerprint()) return null;
   const request = { texts: [query], purpose: 'query', maxTokensPerText: null, nameParam: () => 'query' } as const;
   const { vectors } = await embed(deps, admission, exemptInput(request), signal);
   const [vector] = vectors;
-  const hybridWeight = hybrid_weight ?? admission.engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT;
-  return vector === undefined ? null : { vector, hybridWeight };
+  if (vector === undefined) return null;
+  const { engine } = admission;
+  const hybridWeight = hybrid_weight ?? engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT;
+  const isEligible = params.matchPassages === true && search_type === 'hybrid' && !rerank && engine.matchPassages;
+  const isMatched = isEligible && (await documentLanguages(deps, base))[0] === MATCHED_LANGUAGE;
+  const match = (texts: readonly string[]) =>
+    engine.matchPassages?.(query, texts, signal, call.caller.organizationId) ?? Promise.resolve([]);
+  return { vector, hybridWeight, ...(isMatched && { match }) };
 }
 
 function reEmbeddingError() {
@@ -198,9 +236,10 @@ async function loadLiveChunks(
   deps: RetrievalDeps,
   baseId: string,
   bestHits: ReturnType<typeof rankHits>,
-  params: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'>,
+  params: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'> & { embedded: EmbeddedQuery | null },
 ): Promise<{ live: LiveChunk[]; areMissing: boolean; areStale: boolean }> {
-  const count = params.rerank ? MAX_RERANKED : params.top_k;
+  const minimum = params.embedded?.match === undefined ? 0 : MAX_MATCHED;
+  const count = params.rerank ? MAX_RERANKED : Math.max(params.top_k, minimum);
   const live: LiveChunk[] = [];
   let areStale = false;
   for (let from = 0; live.length < count; from += count) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { rerankedScore, scoreHit } from './score.ts';
+import { passageScore, rerankedScore, scoreHit } from './score.ts';
 
 const hit = (cosine: number | null, bm25: number | null) => ({ id: 'chunk', cosine, bm25 });
 
@@ -23,6 +23,17 @@ describe('scoreHit', () => {
 
   it('stays within 0 and 1 despite rounding', () => {
     assert.equal(scoreHit(hit(1.0000001, null), 'vector', 0.5), 1);
+  });
+});
+
+describe('passageScore', () => {
+  it('blends the passage with the chunk, and the blend with the keywords', () => {
+    assert.ok(Math.abs(passageScore({ vector: 0.2, keyword: 0.5 }, 0.6) - 0.492) < 1e-12);
+  });
+
+  it('stays within 0 and 1 for any similarity', () => {
+    assert.equal(passageScore({ vector: 0, keyword: 0 }, -1), 0);
+    assert.equal(passageScore({ vector: 1, keyword: 1 }, 1.0000001), 1);
   });
 });
 

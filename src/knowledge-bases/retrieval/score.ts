@@ -22,6 +22,17 @@ export function scoreHit(
   return hybridWeight * similarity + (1 - hybridWeight) * keyword;
 }
 
+/** Weight of the best passage in the vector score of a hit whose passages were compared; the rest is its chunk. */
+const PASSAGE_WEIGHT = 0.7;
+/** Weight of that vector score: more than of the chunk's, which says less (bench/results/0027-documents.md). */
+const MATCHED_HYBRID_WEIGHT = 0.4;
+
+/** Hybrid score of a hit whose best passage has a cosine similarity to the query. The other scores are 0 to 1. */
+export function passageScore({ vector, keyword }: { vector: number; keyword: number }, similarity: number): number {
+  const blended = PASSAGE_WEIGHT * vectorScore(similarity) + (1 - PASSAGE_WEIGHT) * vector;
+  return MATCHED_HYBRID_WEIGHT * blended + (1 - MATCHED_HYBRID_WEIGHT) * keyword;
+}
+
 /** Maps a cosine similarity to 0 to 1. */
 export function vectorScore(cosine: number): number {
   return Math.min(1, Math.max(0, cosine));

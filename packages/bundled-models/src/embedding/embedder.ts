@@ -11,6 +11,8 @@ export interface EmbeddingPortion {
   limit: number;
   /** False when only the token count is needed. */
   withVector: boolean;
+  /** Only the similarity of the text's best passage to this query is needed. */
+  query?: string;
 }
 
 /** Vector and token count of a text. */
@@ -19,6 +21,8 @@ export interface EmbeddedText {
   vector: Float32Array | null;
   /** At least 1. For a text over the limit, any number above the limit. */
   tokens: number;
+  /** Similarity of the best passage to the portion's query, -1 to 1. */
+  similarity?: number;
 }
 
 /**

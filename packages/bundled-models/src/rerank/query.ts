@@ -1,8 +1,8 @@
+import type { WordVectors } from '../embedding/word-vectors.ts';
 import { eachWord, isUnspaced } from '../embedding/words.ts';
 import { isTrainedStopWord, trainedStem } from '../english.ts';
 import { extractEntities, type QuestionType, questionType } from './answer-type.ts';
 import type { DocumentFrequencies } from './document-frequencies.ts';
-import type { WordVectors } from './word-vectors.ts';
 
 /** Words of a query that are read. Of them, the terms of highest IDF are searched. */
 const MAX_QUERY_WORDS = 512;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { WordVectors } from '../embedding/word-vectors.ts';
 import { DocumentFrequencies } from './document-frequencies.ts';
 import { computeFeatures } from './features.ts';
 import { PreparedQuery } from './query.ts';
 import { ScoringNetwork, type ScoringWeights } from './scoring-network.ts';
-import { WordVectors } from './word-vectors.ts';
 
 const MAGIC = 'QUIRERR2';
 /** Bytes of the magic and of the length of the JSON header. */

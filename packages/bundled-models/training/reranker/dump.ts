@@ -6,10 +6,10 @@
  */
 import { closeSync, createReadStream, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { WordVectors } from '../../src/embedding/word-vectors.ts';
 import { DocumentFrequencies } from '../../src/rerank/document-frequencies.ts';
 import { computeFeatures, FEATURES } from '../../src/rerank/features.ts';
 import { PreparedQuery } from '../../src/rerank/query.ts';
-import { WordVectors } from '../../src/rerank/word-vectors.ts';
 
 const [out, embedder = '', name] = process.argv.slice(2);
 const counted = readFileSync(`${out}/frequencies.bin`);

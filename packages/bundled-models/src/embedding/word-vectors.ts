@@ -1,5 +1,5 @@
-import { Tokenizer } from '../embedding/tokenizer.ts';
-import { type EmbeddingWeights, readEmbeddingWeights } from '../embedding/weights.ts';
+import { Tokenizer } from './tokenizer.ts';
+import { type EmbeddingWeights, readEmbeddingWeights } from './weights.ts';
 
 /** Tokens of a word that are read; longer words are not natural language. */
 const MAX_WORD_TOKENS = 64;
