@@ -18,6 +18,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** `Idempotency-Key` header. */
   idempotencyKey?: string;
+  /** Other headers. */
+  headers?: Record<string, string>;
 }
 
 /** HTTP API client of the commands. */
@@ -113,11 +115,12 @@ async function request(call: ApiRequest): Promise<Response> {
   });
 }
 
-function requestInit({ apiKey, method, body, signal, idempotencyKey }: ApiRequest): RequestInit {
+function requestInit({ apiKey, method, body, signal, idempotencyKey, headers }: ApiRequest): RequestInit {
   const isJson = body !== undefined && !(body instanceof FormData);
   return {
     method,
     headers: {
+      ...headers,
       authorization: `Bearer ${apiKey}`,
       ...(isJson && { 'content-type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),

@@ -59,6 +59,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
     },
     {
+      name: 'mcp',
+      summary: 'Serve the knowledge bases to a desktop client over stdio',
+      load: async () => (await import('./mcp.ts')).mcpCommand(),
+    },
+    {
       name: 'batch',
       summary: 'Run a file of requests as a batch',
       load: async () => (await import('./batch-run.ts')).batchCommand(),

@@ -5,6 +5,12 @@ import { assertError, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import { stream, words } from '../../../test/scripted-engine.ts';
 import { usageRecords } from '../../billing/tables.ts';
+import { INGEST_SOURCE } from '../../knowledge-bases/jobs/ingest-job.ts';
+
+interface Listed {
+  name: string;
+  annotations: { readOnlyHint: boolean };
+}
 
 interface Message {
   params: { progressToken: string; progress: number };
@@ -17,7 +23,11 @@ const LONG = Array.from({ length: 6_000 }, (_, i) => `Sentence ${i} of the logbo
 describe('POST /mcp', () => {
   const engine = bundledEmbedder();
   const harmless = { harassment: 0, hate: 0, self_harm: 0, sexual: 0, violence: 0 };
-  const api = useApi({ ...embeddedBy(engine), scoreTexts: async (texts) => texts.map(() => harmless) });
+  const api = useApi({
+    ...embeddedBy(engine),
+    scoreTexts: async (texts) => texts.map(() => harmless),
+    jobs: [INGEST_SOURCE],
+  });
   after(() => engine.close());
   let base: string;
   before(async () => {
@@ -63,7 +73,13 @@ describe('POST /mcp', () => {
       ['search', ['results']],
       ['fetch', ['id', 'title', 'text', 'url', 'metadata']],
       ['ask', ['answer', 'model', 'citations']],
+      ['add_document', ['id', 'status']],
     ]);
+    const writing = listed.result.tools.filter((tool: Listed) => !tool.annotations.readOnlyHint);
+    assert.deepEqual(
+      writing.map(({ name }: Listed) => name),
+      ['add_document'],
+    );
   });
 
   it('search returns passages, whose ids fetch reads whole', async () => {
@@ -103,6 +119,18 @@ describe('POST /mcp', () => {
       endpoints.filter(([, model]) => model === structuredContent.model),
       [['/mcp', structuredContent.model]],
     );
+  });
+
+  it('add_document stores a text under a key, and replaces it', async () => {
+    const document = { knowledge_base_id: base, key: 'notes/"1"', text: '# Notes', format: 'markdown', title: 'Notes' };
+    const { structuredContent: first } = await callTool('add_document', document);
+    assert.ok(first !== undefined);
+    assert.deepEqual([first.id.split('/')[0], first.status], [base, 'processing']);
+    const { structuredContent: second } = await callTool('add_document', { ...document, text: 'other' });
+    assert.equal(second.id, first.id);
+    const key = await otherKey('foreign writer');
+    const { isError, content } = await callTool('add_document', document, { key });
+    assert.deepEqual([isError, content[0].text], [true, `There is no knowledge base '${base}'.`]);
   });
 
   it('lists documents as resources, and reads them', async () => {

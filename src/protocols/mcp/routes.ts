@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { ChatDeps } from '../../chat/start-chat.ts';
 import { insufficientScope } from '../../errors.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { disconnectSignal } from '../../http/event-stream.ts';
 import type { McpCaller } from './server.ts';
+import type { McpDeps } from './tools.ts';
 
 /** Where clients look for the protected-resource metadata (RFC 9728). */
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
@@ -28,7 +28,7 @@ const ResourceMetadata = Type.Object(
 );
 
 /** The Model Context Protocol: `POST /mcp`, Streamable HTTP without sessions, and its protected-resource metadata. */
-export function mcpRoutes(app: App, deps: ChatDeps, version: string): void {
+export function mcpRoutes(app: App, deps: McpDeps, version: string): void {
   let handler: Promise<McpHttpHandler> | undefined;
   app.post(
     '/mcp',
@@ -36,7 +36,7 @@ export function mcpRoutes(app: App, deps: ChatDeps, version: string): void {
       schema: {
         summary: 'Call a tool by the Model Context Protocol',
         description:
-          'Revisions 2026-07-28 and 2025-11-25, stateless. Tools: `list_knowledge_bases`, `search`, `fetch` and `ask`.',
+          'Revisions 2026-07-28 and 2025-11-25, stateless. Tools: `list_knowledge_bases`, `search`, `fetch`, `ask` and `add_document`.',
         tags: ['Model Context Protocol'],
         body: Message,
         response: { 200: Message },

@@ -1,5 +1,6 @@
 /** Arguments and results of the tools. */
 import { type Static, Type } from 'typebox';
+import { POSTED_FORMATS } from '../../connectors/posted-store.ts';
 
 /** Knowledge bases that one call searches, as in chat completions. */
 export const MAX_KNOWLEDGE_BASES = 64;
@@ -61,6 +62,25 @@ export const FetchResult = Type.Object({
 });
 
 export type FetchResult = Static<typeof FetchResult>;
+
+/** Arguments of `add_document`. */
+export const AddDocumentArguments = Type.Object({
+  knowledge_base_id: Type.String(),
+  key: Type.String({ minLength: 1, description: 'Your name of the document. The same key replaces it.' }),
+  text: Type.String({ minLength: 1 }),
+  format: Type.Optional(Type.Enum([...POSTED_FORMATS], { description: 'Default: text.' })),
+  title: Type.Optional(Type.String({ minLength: 1 })),
+});
+
+export type AddDocumentArguments = Static<typeof AddDocumentArguments>;
+
+/** Result of `add_document`. */
+export const AddDocumentResult = Type.Object({
+  id: Type.String({ description: 'For fetch.' }),
+  status: Type.String({ description: '`processing` until searches find it, `completed` if it has not changed.' }),
+});
+
+export type AddDocumentResult = Static<typeof AddDocumentResult>;
 
 /** Arguments of `ask`. */
 export const AskArguments = Type.Object({

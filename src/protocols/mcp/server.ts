@@ -1,11 +1,12 @@
 import { fromJsonSchema, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import type { Static, TObject } from 'typebox';
-import type { ChatDeps } from '../../chat/start-chat.ts';
 import { knownError } from '../../http/known-error.ts';
 import { listDocuments } from '../../knowledge-bases/documents/list-documents.ts';
 import { describeCause } from '../../lib/operator-error.ts';
 import { documentKey, fetchDocument, parseDocumentKey } from './documents.ts';
 import {
+  AddDocumentArguments,
+  AddDocumentResult,
   AskArguments,
   AskResult,
   FetchArguments,
@@ -15,7 +16,7 @@ import {
   SearchArguments,
   SearchToolResult,
 } from './schema.ts';
-import { ask, listBases, search, type ToolContext } from './tools.ts';
+import { addDocument, ask, listBases, type McpDeps, search, type ToolContext } from './tools.ts';
 
 /** Who calls, from where. */
 export type McpCaller = Pick<ToolContext, 'call' | 'origin'>;
@@ -27,10 +28,16 @@ const LISTED_DOCUMENTS = 20;
 const INSTRUCTIONS =
   'Documents of an organization. search finds passages, fetch reads a whole document, ask answers a question from the documents with citations.';
 
-const READS = { readOnlyHint: true, openWorldHint: false };
+/** Properties of a tool. */
+interface ToolFacts<Args> {
+  description: string;
+  args: Args;
+  /** Whether it changes documents: clients then ask the user. */
+  isWrite?: boolean;
+}
 
 /** Creates the server of one request: the caller's tools, and documents as resources. */
-export function createMcpServer(deps: ChatDeps, caller: McpCaller, version: string): McpServer {
+export function createMcpServer(deps: McpDeps, caller: McpCaller, version: string): McpServer {
   const server = new McpServer({ name: 'quire', title: 'Quire', version }, { instructions: INSTRUCTIONS });
   const add = toolAdder(server, deps, caller);
   const bases = { description: 'List the knowledge bases.', args: NoArguments };
@@ -43,6 +50,12 @@ export function createMcpServer(deps: ChatDeps, caller: McpCaller, version: stri
   );
   const answers = { description: 'Answer a question from the documents, with citations.', args: AskArguments };
   add('ask', answers, AskResult, (args, tool) => ask(deps, args, tool));
+  const adds = {
+    description: 'Add a text to a knowledge base, or replace it.',
+    args: AddDocumentArguments,
+    isWrite: true,
+  };
+  add('add_document', adds, AddDocumentResult, (args, { call }) => addDocument(deps, args, call));
   addDocuments(server, deps, caller);
   return server;
 }
@@ -52,10 +65,10 @@ type Run<Args, Result> = (args: Args, tool: ToolContext) => Promise<Result>;
 /**
  * Returns a function that adds a tool. Results are structured, and repeated as JSON for clients that read text only.
  */
-function toolAdder(server: McpServer, deps: Pick<ChatDeps, 'logger'>, caller: McpCaller) {
+function toolAdder(server: McpServer, deps: Pick<McpDeps, 'logger'>, caller: McpCaller) {
   return <Args extends TObject, Result extends TObject>(
     name: string,
-    { description, args }: { description: string; args: Args },
+    { description, args, isWrite = false }: ToolFacts<Args>,
     result: Result,
     run: Run<Static<Args>, Static<Result>>,
   ): void => {
@@ -63,7 +76,8 @@ function toolAdder(server: McpServer, deps: Pick<ChatDeps, 'logger'>, caller: Mc
       inputSchema: fromJsonSchema<Static<Args>>(args as object),
       outputSchema: fromJsonSchema<Static<Result>>(result as object),
     };
-    server.registerTool(name, { description, ...schemas, annotations: READS }, async (input, context) => {
+    const annotations = { readOnlyHint: !isWrite, idempotentHint: true, openWorldHint: false };
+    server.registerTool(name, { description, ...schemas, annotations }, async (input, context) => {
       const { signal, _meta, notify } = context.mcpReq;
       const token = _meta?.progressToken;
       const report = async (progress: number, message: string) => {
@@ -81,7 +95,7 @@ function toolAdder(server: McpServer, deps: Pick<ChatDeps, 'logger'>, caller: Mc
 }
 
 /** Models read the message and can call again, so errors of tools are results. Unexpected ones are logged. */
-function failedResult({ logger }: Pick<ChatDeps, 'logger'>, { call }: McpCaller, error: unknown) {
+function failedResult({ logger }: Pick<McpDeps, 'logger'>, { call }: McpCaller, error: unknown) {
   const failure = knownError(error);
   if (failure.status >= 500)
     logger.error({ requestId: call.requestId, code: failure.code, cause: describeCause(failure) }, 'tool failed');
@@ -89,7 +103,7 @@ function failedResult({ logger }: Pick<ChatDeps, 'logger'>, { call }: McpCaller,
 }
 
 /** Documents as resources: the newest ones are listed, all can be read. */
-function addDocuments(server: McpServer, deps: ChatDeps, { call, origin }: McpCaller): void {
+function addDocuments(server: McpServer, deps: McpDeps, { call, origin }: McpCaller): void {
   const { organizationId } = call.caller;
   const list = async () => {
     const { knowledge_bases: bases } = await listBases(deps, call);

@@ -1,16 +1,20 @@
 import { collectChat } from '../../chat/collect-chat.ts';
 import { parseChatCall } from '../../chat/parse-call.ts';
 import { type ChatDeps, startChat } from '../../chat/start-chat.ts';
+import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { requireScope } from '../../http/auth.ts';
 import { gatherContext } from '../../knowledge-bases/grounding/gather-context.ts';
 import { findKnowledgeBases } from '../../knowledge-bases/grounding/ground-prompt.ts';
 import { linkToPassage } from '../../knowledge-bases/grounding/text-fragment.ts';
+import { postDocument } from '../../knowledge-bases/ingestion/post-document.ts';
 import { listKnowledgeBases } from '../../knowledge-bases/list-knowledge-bases.ts';
 import { RETRIEVAL_DEFAULTS } from '../../knowledge-bases/retrieval/retrieve.ts';
 import type { Call } from '../../lib/caller.ts';
 import { documentKey, documentUrl } from './documents.ts';
 import {
+  type AddDocumentArguments,
+  type AddDocumentResult,
   type AskArguments,
   type AskResult,
   type KnowledgeBasesResult,
@@ -18,6 +22,9 @@ import {
   type SearchArguments,
   type SearchToolResult,
 } from './schema.ts';
+
+/** Dependencies of the tools. */
+export type McpDeps = ChatDeps & Pick<Deps, 'jobs'>;
 
 /** One call of a tool. */
 export interface ToolContext {
@@ -65,6 +72,13 @@ export async function search(deps: ChatDeps, args: SearchArguments, tool: ToolCo
         };
       }),
   };
+}
+
+/** Tool `add_document`: stores a text under a key; searches find it when it is ingested. */
+export async function addDocument(deps: McpDeps, args: AddDocumentArguments, call: Call): Promise<AddDocumentResult> {
+  const { knowledge_base_id: kb_id, ...document } = args;
+  const { id: document_id, status } = await postDocument(deps, call, kb_id, document);
+  return { id: documentKey({ kb_id, document_id }), status };
 }
 
 /** Tool `ask`: an answer from the knowledge bases, with citations. A chat completion, metered as one. */
