@@ -1,6 +1,6 @@
 /**
- * `node eval/ocr/run.ts [PAGES]`: recall of words on scans that are made from a known text, CPU time per page and memory,
- * for the bundled OCR and the system's `tesseract` where it is installed; then the time of a PDF of PAGES scans.
+ * `node eval/ocr/run.ts [PAGES]`: recall of words on scans that are made from a known text, CPU time per page and
+ * memory, for the bundled OCR and the system's `tesseract` where it is installed; then the time of a PDF of PAGES scans.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,9 @@ const CASES: Readonly<Record<string, { dpi: number; skew?: number; quarters?: nu
 };
 
 const TEXT = join(import.meta.dirname, '../../docs/use/operations.md');
-const words = readFileSync(TEXT, 'utf8').split(/\s+/).filter((word) => /^[A-Za-z]{2,}[.,;:]?$/.test(word));
+const words = readFileSync(TEXT, 'utf8')
+  .split(/\s+/)
+  .filter((word) => /^[A-Za-z]{2,}[.,;:]?$/.test(word));
 
 /** Lines of a page: the text from a word on, from the beginning again after its end. */
 function pageLines(page: number): string[] {

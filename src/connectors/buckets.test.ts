@@ -82,7 +82,7 @@ describe('a data source of the type s3', () => {
   });
 
   it('lists all pages and fails without deletions when a page fails', async () => {
-    for (let i = 0; i < 1100; i++) s3.objects.set(`many/${String(i).padStart(4, '0')}.png`, Buffer.from('x'));
+    for (let i = 0; i < 1100; i++) s3.objects.set(`many/${String(i).padStart(4, '0')}.gif`, Buffer.from('x'));
     s3.objects.set('many/z.txt', Buffer.from('The last object.'));
     const source = await create(body({ prefix: 'many/' }));
     assert.equal((await source.documents()).length, 1);
@@ -126,7 +126,7 @@ describe('a data source of the type gcs', () => {
     put('a.txt', 'Granite.', 1, { metadata: { team: 'quarry' } });
     put('b/ü x.txt', 'Salmon.');
     put('c.txt', 'Copper.');
-    put('photo.png', 'png');
+    put('photo.gif', 'gif');
     put('denied.txt', 'secret', 1, { status: 403 });
     const source = await create(body());
     assert.deepEqual([source.first.status, source.first.documents_processed], ['completed', 3]);

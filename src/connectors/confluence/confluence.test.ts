@@ -64,7 +64,7 @@ describe('a data source of the type confluence', () => {
     wiki.pages.set('13', page('Closed', '', { status: 403 }));
     wiki.pages.set('21', page('Holidays', '<p>Salmon for lunch.</p>', { spaceId: '2' }));
     wiki.attachments.set('att1', { pageId: '12', title: 'data.txt', version: 1, content: 'Copper values.' });
-    wiki.attachments.set('att2', { pageId: '12', title: 'photo.png', version: 1, content: 'png' });
+    wiki.attachments.set('att2', { pageId: '12', title: 'photo.gif', version: 1, content: 'gif' });
     wiki.attachments.set('att3', { pageId: '99', title: 'other.txt', version: 1, content: 'Elsewhere.' });
   });
   after(() => wiki.close());

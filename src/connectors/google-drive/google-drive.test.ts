@@ -37,7 +37,7 @@ describe('a data source of the type google_drive', () => {
       }),
     });
     put('form', 'Form', { mimeType: `${EDITOR}form`, parents: ['top'] });
-    put('photo', 'photo.png', { mimeType: 'image/png', md5Checksum: 'p', parents: ['top'] });
+    put('photo', 'photo.gif', { mimeType: 'image/gif', md5Checksum: 'p', parents: ['top'] });
     put('notes', 'notes.txt', { md5Checksum: 'n1', parents: ['top'], content: 'Copper notes.' });
     put('denied', 'denied.txt', { md5Checksum: 'd', parents: ['top'], status: 403 });
     put('far', 'far.txt', { md5Checksum: 'f', content: 'Basalt far away.' });

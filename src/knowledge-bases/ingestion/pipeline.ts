@@ -186,7 +186,10 @@ async function readItem(context: ItemContext, item: ChangedItem): Promise<Proces
   const content = await context.fetch(item);
   const fetched = { bytes: 0 };
   const file = { name: content.filename, mediaType: content.mediaType, content: countBytes(content.bytes, fetched) };
-  const extractions = deps.extractor.extract(file, { chunkSizeTokens: base.chunkSizeTokens, textFields }, signal);
+  const onPage = (read: number, pages: number) =>
+    deps.logger.debug({ job: context.job.id, item: item.key, read, pages }, 'page read by OCR');
+  const options = { chunkSizeTokens: base.chunkSizeTokens, textFields, onPage };
+  const extractions = deps.extractor.extract(file, options, signal);
   const prepare = async (extraction: Extraction) => ({
     extraction,
     change: await prepareDocument(context, { item, content, extraction, bytes: extraction.bytes ?? fetched.bytes }),
