@@ -1,6 +1,7 @@
 /**
  * `node eval/ocr/run.ts [PAGES]`: recall of words on scans that are made from a known text, CPU time per page and
- * memory, for the bundled OCR and the system's `tesseract` where it is installed; then the time of a PDF of PAGES scans.
+ * memory, for the bundled OCR and for the system's `tesseract` where it is installed. Then the time of a PDF of PAGES
+ * scans.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
