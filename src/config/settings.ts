@@ -257,7 +257,7 @@ export const SETTINGS = {
     schema: Type.Enum(['auto', 'bundled', 'system', 'off']),
     default: 'auto',
     description:
-      "OCR of images and of PDF pages without text: the bundled Tesseract (`bundled`), the program `tesseract` of the system (`system`), which needs about half the time, the system's where it is installed with the languages (`auto`), or none (`off`).",
+      "OCR of images and of PDF pages without text: the bundled Tesseract (`bundled`), the program `tesseract` of the system (`system`), which is usually faster, the system's where it is installed with the languages (`auto`), or none (`off`).",
   },
   ocrLanguages: {
     env: 'QUIRE_OCR_LANGUAGES',
