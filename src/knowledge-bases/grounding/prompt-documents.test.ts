@@ -32,6 +32,14 @@ describe('toJoinedDocuments', () => {
       ],
     );
   });
+  it('gives joined chunks the score of the best, in any order of the document', () => {
+    const joinScores = (first: number, second: number) => {
+      const chunks = [chunk(0, 30, { score: first }), chunk(20, 60, { score: second })];
+      return toJoinedDocuments(chunks.sort((a, b) => b.score - a.score)).map(({ score }) => score);
+    };
+    assert.deepEqual(joinScores(0.2, 0.4), [0.4]);
+    assert.deepEqual(joinScores(0.3, 0.1), [0.3]);
+  });
   it('keeps chunks apart whose text does not match their offsets', () => {
     const found = toJoinedDocuments([chunk(0, 30), chunk(20, 60, { text: 'Close' })]);
     assert.deepEqual(
