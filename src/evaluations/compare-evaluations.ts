@@ -40,11 +40,12 @@ export async function compareMeasures(
     });
     return values.length === 0 ? [] : [{ name, values }];
   });
+  const quality = Math.max(1, samples.filter(({ name }) => name in MEASURES).length);
   for (const { name, values } of samples) {
     // Each interval takes milliseconds of the event loop.
     await setImmediate();
     const differences = values.map(({ from, to }) => to - from);
-    const { low, high } = bootstrapInterval(differences, 1 - (1 - CONFIDENCE) / samples.length, seed);
+    const { low, high } = bootstrapInterval(differences, 1 - (1 - CONFIDENCE) / quality, seed);
     const isHigherBetter = MEASURES[name as keyof typeof MEASURES] === 'higher';
     const isKnown = values.length >= MIN_QUESTIONS && (low > 0 || high < 0);
     measures.push({

@@ -64,7 +64,7 @@ export const CONSOLE_ORDER: readonly (readonly string[])[] = [
   ['api'],
   ['ui'],
   ['shell'],
-  ['passages'],
+  ['passages', 'evaluations'],
   ['files', 'guardrails', 'models', 'people', 'playground', 'start'],
   ['batches', 'instance', 'knowledge-bases', 'usage'],
   ['cache', 'keys'],

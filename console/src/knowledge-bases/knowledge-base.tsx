@@ -4,6 +4,8 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
+import { Evaluations } from '../evaluations/evaluations.tsx';
+import { useEvaluationMessages } from '../evaluations/messages.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
@@ -59,9 +61,10 @@ interface KnowledgeBaseTabsProps {
   uploads: Uploads;
 }
 
-/** Documents, data sources, jobs and the search test: `?tab=` selects one, the other parameters filter documents. */
+/** The tabs of a knowledge base: `?tab=` selects one, the other parameters filter documents. */
 function KnowledgeBaseTabs({ kbId, live, uploads }: KnowledgeBaseTabsProps) {
   const kb = useKnowledgeBaseMessages();
+  const evaluations = useEvaluationMessages();
   const { tab = 'documents', ...filter } = route.useSearch();
   const mayWrite = useMayWrite();
   const navigate = useNavigate();
@@ -76,6 +79,7 @@ function KnowledgeBaseTabs({ kbId, live, uploads }: KnowledgeBaseTabsProps) {
         <Tabs.Tab value="sources">{kb.sources}</Tabs.Tab>
         <Tabs.Tab value="jobs">{kb.jobs}</Tabs.Tab>
         <Tabs.Tab value="search">{kb.search}</Tabs.Tab>
+        <Tabs.Tab value="evaluations">{evaluations.title}</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="documents">
         {mayWrite && <UploadDocuments kbId={kbId} uploads={uploads} live={live} />}
@@ -94,6 +98,9 @@ function KnowledgeBaseTabs({ kbId, live, uploads }: KnowledgeBaseTabsProps) {
       </Tabs.Panel>
       <Tabs.Panel value="search">
         <SearchTest kbId={kbId} />
+      </Tabs.Panel>
+      <Tabs.Panel value="evaluations">
+        <Evaluations kbId={kbId} />
       </Tabs.Panel>
     </Tabs>
   );

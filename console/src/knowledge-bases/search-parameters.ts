@@ -2,7 +2,7 @@ import { DOCUMENT_STATUSES } from '../api/address-values.ts';
 import { parseNameSearch } from '../ui/name-search.ts';
 
 /** The tabs of a knowledge base. */
-export const KNOWLEDGE_BASE_TABS = ['documents', 'sources', 'jobs', 'search'] as const;
+export const KNOWLEDGE_BASE_TABS = ['documents', 'sources', 'jobs', 'search', 'evaluations'] as const;
 /** A tab of the page. */
 export type KnowledgeBaseTab = (typeof KNOWLEDGE_BASE_TABS)[number];
 

@@ -1,19 +1,25 @@
 import { Button, Group } from '@mantine/core';
+import { useMayWrite } from '../api/session.ts';
 import { useModels } from '../api/use-models.ts';
+import { AddQuestionDialog } from '../evaluations/add-question.tsx';
+import { useEvaluationMessages } from '../evaluations/messages.ts';
+import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import type { AnswerUsage } from './answer-events.ts';
 import { usePlaygroundMessages } from './messages.ts';
-import type { AnswerTurn } from './turns.ts';
+import { type AnswerTurn, searchedBases } from './turns.ts';
 
 interface FiguresProps {
   turn: AnswerTurn;
+  /** The message that it answers. */
+  question: string;
   onRetry: (() => void) | undefined;
   onShowRequest(turn: AnswerTurn): void;
 }
 
 /** What the service reported about an answer, and the times that the browser measured. */
-export function Figures({ turn, onRetry, onShowRequest }: FiguresProps) {
+export function Figures({ turn, question, onRetry, onShowRequest }: FiguresProps) {
   const playground = usePlaygroundMessages();
   const figures = useFigures(turn);
   return (
@@ -27,6 +33,7 @@ export function Figures({ turn, onRetry, onShowRequest }: FiguresProps) {
         ))}
       </dl>
       <Group gap={4}>
+        <AddToEvaluation turn={turn} question={question} />
         <Button size="compact-xs" variant="default" onClick={() => onShowRequest(turn)}>
           {playground.request}
         </Button>
@@ -37,6 +44,19 @@ export function Figures({ turn, onRetry, onShowRequest }: FiguresProps) {
         )}
       </Group>
     </Group>
+  );
+}
+
+/** Adds the question of an answer from knowledge bases to an evaluation of one of them. */
+function AddToEvaluation({ turn, question }: Pick<FiguresProps, 'turn' | 'question'>) {
+  const evaluations = useEvaluationMessages();
+  const mayWrite = useMayWrite();
+  const kbIds = searchedBases(turn);
+  if (!mayWrite || kbIds.length === 0) return null;
+  return (
+    <DialogButton label={evaluations.addToSet} size="compact-xs" variant="default">
+      {(close) => <AddQuestionDialog kbIds={kbIds} question={question} onClose={close} />}
+    </DialogButton>
   );
 }
 

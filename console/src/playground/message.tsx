@@ -81,10 +81,18 @@ interface AnswerProps {
   onRetry: (() => void) | undefined;
   onContinue: ((results: Omit<ToolTurn, 'role' | 'id'>[]) => void) | undefined;
   onShowRequest(turn: AnswerTurn): void;
+  /** The message that it answers. */
+  question: string;
 }
 
 /** An answer with its parts, sources, figures and error. */
-export const AnswerMessage = memo(function AnswerMessage({ turn, onRetry, onContinue, onShowRequest }: AnswerProps) {
+export const AnswerMessage = memo(function AnswerMessage({
+  turn,
+  onRetry,
+  onContinue,
+  onShowRequest,
+  question,
+}: AnswerProps) {
   const playground = usePlaygroundMessages();
   const { parts, state, error } = turn;
   const citations = parts.flatMap((part) => (part.kind === 'text' ? part.citations : []));
@@ -110,7 +118,9 @@ export const AnswerMessage = memo(function AnswerMessage({ turn, onRetry, onCont
         {error !== null && <ErrorState error={error} />}
       </Stack>
       <Sources citations={citations} context={turn.context} />
-      {state !== 'running' && <Figures turn={turn} onRetry={onRetry} onShowRequest={onShowRequest} />}
+      {state !== 'running' && (
+        <Figures turn={turn} question={question} onRetry={onRetry} onShowRequest={onShowRequest} />
+      )}
     </Card>
   );
 });

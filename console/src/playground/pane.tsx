@@ -46,6 +46,7 @@ export function ConversationPane({ conversation, settings, onResend, onShowReque
   const last = turns.at(-1);
   const canChange = mayWrite && !conversation.isRunning;
   let users = 0;
+  let question = '';
   return (
     <div className="playground-pane">
       <div
@@ -67,10 +68,12 @@ export function ConversationPane({ conversation, settings, onResend, onShowReque
                   onRetry={isLast ? retry : undefined}
                   onContinue={isLast ? continueWith : undefined}
                   onShowRequest={onShowRequest}
+                  question={question}
                 />
               );
             }
             const index = users;
+            question = turn.text;
             users += 1;
             return <Editable key={turn.id} turn={turn} index={index} latest={latest} isEditable={canChange} />;
           })}

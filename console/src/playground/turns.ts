@@ -52,3 +52,10 @@ export interface PlaygroundRequest {
 /** Text of an answer. */
 export const answerText = (turn: AnswerTurn): string =>
   turn.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+
+/** Ids of the knowledge bases that an answer was allowed to search. */
+export function searchedBases({ request: { body } }: AnswerTurn): string[] {
+  type Tool = { file_search?: { knowledge_base_ids?: string[] } };
+  const { knowledge_bases: bases = [], tools = [] } = body as { knowledge_bases?: string[]; tools?: Tool[] };
+  return [...bases, ...tools.flatMap(({ file_search: search }) => search?.knowledge_base_ids ?? [])];
+}

@@ -76,6 +76,7 @@ export const useStatusMessages = defineMessages({
   processed: ['Processed', 'Verarbeitet'],
   queued: ['Queued', 'Wartet'],
   processing: ['Processing', 'In Arbeit'],
+  running: ['Running', 'Läuft'],
   indexing: ['Indexing', 'Wird indiziert'],
   validating: ['Validating', 'Wird geprüft'],
   in_progress: ['In progress', 'Läuft'],

@@ -12,6 +12,7 @@ const COLORS: Readonly<Record<Status, string>> = {
   ready: 'teal',
   uploading: 'blue',
   processing: 'blue',
+  running: 'blue',
   pulling: 'blue',
   in_progress: 'blue',
   validating: 'blue',
