@@ -27,7 +27,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const api = useApi({
   ...embeddedBy(engine),
   jobs: [INGEST_SOURCE, CHECK_FILE],
-  config: { dataDir: join(folder, 'data') },
+  config: { dataDir: join(folder, 'data'), ocrEngine: 'off' },
 });
 
 /** Runs a command in this process. Calls `onStatus` with each progress line as it is written. */
@@ -67,7 +67,7 @@ describe('quire ingest', () => {
     process.env['QUIRE_URL'] = `${api.url}/v1/`;
     process.env['QUIRE_API_KEY'] = api.key;
     mkdirSync(join(folder, 'docs/sub/.hidden'), { recursive: true });
-    for (const name of ['pump.txt', 'sub/pump.txt', 'gone.md', 'sub/.hidden/x.md', 'photo.jpg'])
+    for (const name of ['pump.txt', 'sub/pump.txt', 'gone.md', 'sub/.hidden/x.md', 'photo.psd'])
       write(name, `On ${name}.`);
     write('lines.jsonl', '{"text": "One."}\n\n{"text": "Two."}\nthree\n');
     write('bad.pdf', 'no PDF');
@@ -89,7 +89,7 @@ describe('quire ingest', () => {
     assert.match(stderr, /6\/6 ingesting {2}5 chunks, 1 failed\n/);
     assert.match(
       stderr,
-      /Skipped 1 file of another format: photo\.jpg\.\nSkipped 1 symbolic link: sub\/loop\.\nSkipped 1 hidden file or folder: sub\/\.hidden\.\n/,
+      /Skipped 1 file of another format: photo\.psd\.\nSkipped 1 symbolic link: sub\/loop\.\nSkipped 1 hidden file or folder: sub\/\.hidden\.\n/,
     );
     assert.match(stderr, /\n3 documents could not be ingested\.\n$/);
     assert.deepEqual(await namesIn(`knowledge-bases/${json.knowledge_base.id}/documents`, 'name'), [
@@ -215,7 +215,7 @@ describe('quire ingest', () => {
     const root = join(folder, 'odd');
     mkdirSync(root);
     const named = (end: string) => Buffer.concat([Buffer.from(`${root}/bad`), Buffer.of(0xff, 0xfe), Buffer.from(end)]);
-    for (const end of ['.txt', '.jpg']) writeFileSync(named(end), 'On the lamp.');
+    for (const end of ['.txt', '.psd']) writeFileSync(named(end), 'On the lamp.');
     mkdirSync(named(''));
     writeFileSync(join(root, 'good ä.txt'), 'On the lamp.');
     const { documents, failures, skipped } = await findDocuments(root);
@@ -225,7 +225,7 @@ describe('quire ingest', () => {
       { name: 'bad\ufffd\ufffd/', message },
       { name: 'bad\ufffd\ufffd.txt', message },
     ]);
-    assert.deepEqual(skipped.format, ['bad\ufffd\ufffd.jpg']);
+    assert.deepEqual(skipped.format, ['bad\ufffd\ufffd.psd']);
   });
 
   it('rejects a named pipe', async () => {

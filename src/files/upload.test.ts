@@ -124,7 +124,7 @@ describe('POST /v1/files', () => {
   });
 
   it('400 for an unsupported format, or one not allowed for the purpose', async () => {
-    for (const name of ['a.exe', 'a', 'a.', 'txt', '.txt.gz', 'a.json', 'a.htm', 'a.doc']) {
+    for (const name of ['a.exe', 'a', 'a.', 'txt', '.txt.gz', 'a.psd', 'a.htm', 'a.doc']) {
       await assertRefused(() => upload(name, 'text'), 400, 'invalid_value', 'file');
     }
     for (const purpose of ['batch', 'fine-tune']) {

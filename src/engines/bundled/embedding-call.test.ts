@@ -19,7 +19,11 @@ describe('EmbeddingCall', () => {
     const call = embedding(['a', 'b']);
     const [first, second] = [Float32Array.of(1), Float32Array.of(2)];
     assert.equal(call.take({ vector: first, tokens: 10 }), null);
-    assert.deepEqual(call.take({ vector: second, tokens: 3 }), { tokens: [10, 3], vectors: [first, second] });
+    assert.deepEqual(call.take({ vector: second, tokens: 3 }), {
+      tokens: [10, 3],
+      vectors: [first, second],
+      similarities: [],
+    });
   });
 
   it('throws with the index of the first text over the limit', () => {

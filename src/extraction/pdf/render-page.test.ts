@@ -23,11 +23,14 @@ function decode(png: Uint8Array) {
   };
 }
 
+/** Color of a marker on white. Letters have gray edges, also of the same blue. */
+const MARKED = '255,226,92';
+
 /** Bounds of the marked background, in points from the upper left corner of a page of 612 points rendered 1:1. */
 function markedBounds({ width, height, pixel }: ReturnType<typeof decode>) {
   const marked: [number, number][] = [];
   for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) if (pixel(x, y)[2] === 92) marked.push([x, y]);
+    for (let x = 0; x < width; x++) if (pixel(x, y).join() === MARKED) marked.push([x, y]);
   }
   const [xs, ys] = [marked.map(([x]) => x), marked.map(([, y]) => y)];
   return marked.length === 0 ? null : [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
