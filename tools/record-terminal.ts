@@ -14,8 +14,8 @@ const ROOT = join(import.meta.dirname, '..');
 const COMMANDS = [
   'npx quire ingest examples/harbour --kb Harbour',
   'npx quire ask "What do three short tones of the siren mean?" --kb Harbour',
-  'npx quire ask "How many bicycles fit on one crossing?" --kb Harbour',
-  'npx quire ask "What is the capital of France?" --kb Harbour',
+  'npx quire ask "When is the sauna heated?" --kb Harbour',
+  'npx quire ask "Which item has the lowest stock?" --kb Harbour',
 ];
 /** Reading time of an output, and of a command before it runs. */
 const PAUSE_MS = 1500;
