@@ -55,8 +55,8 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     });
     const huge = file('huge.pdf');
     truncateSync(huge, TOO_LARGE_BYTES);
-    await choose([file('photo.png'), file('empty.md', ''), huge, file('manual.md')]);
-    await row('photo.png')
+    await choose([file('photo.psd'), file('empty.md', ''), huge, file('manual.md')]);
+    await row('photo.psd')
       .getByText(
         'Accepted: .jsonl, .pdf, .txt, .md, .csv, .docx, .html, .xlsx, .pptx, .ods, .odp, .png, .jpg, .jpeg, .tif, .tiff, .webp, .odt, .epub, .zip, .rtf, .eml, .msg, .json.',
       )
@@ -66,7 +66,7 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await hasState('manual.md', 'Ready');
     await row('manual.md').getByText('Chunks: 1').waitFor();
     assert.equal(posted.filter((each) => each === '/v1/files').length, 1);
-    assert.equal(await row('photo.png').getByRole('button').count(), 0, 'a retry would not help');
+    assert.equal(await row('photo.psd').getByRole('button').count(), 0, 'a retry would not help');
     await page.getByRole('button', { name: 'Clear list' }).click();
     await row('manual.md').waitFor({ state: 'detached' });
   });
@@ -130,7 +130,7 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   it('takes the files of a dropped folder with their relative paths, without hidden files', async () => {
     file('guides/pumps/bilge.md');
     file('guides/.hidden/secret.md');
-    file('guides/map.png');
+    file('guides/map.psd');
     const box = await page.getByText('Drop files or a folder here').boundingBox();
     assert.ok(box);
     const session = await page.context().newCDPSession(page);
@@ -138,7 +138,7 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
       await session.send('Input.dispatchDragEvent', { type, x: box.x + 5, y: box.y + 5, data });
     }
-    await row('guides/map.png').getByText('Not accepted', { exact: true }).waitFor();
+    await row('guides/map.psd').getByText('Not accepted', { exact: true }).waitFor();
     await hasState('guides/pumps/bilge.md', 'Ready');
     assert.equal(await page.getByText('secret.md').count(), 0);
     await page.getByRole('link', { name: 'guides/pumps/bilge.md' }).waitFor();
@@ -190,7 +190,7 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   });
 
   it('has no accessibility violation in either theme, and fits a phone', async () => {
-    await choose([file('photo.png'), file('empty.md', '')]);
+    await choose([file('photo.psd'), file('empty.md', '')]);
     const found: string[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -200,7 +200,7 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     const phone = await test.newPage({ viewport: { width: 390, height: 844 } });
     await phone.context().addCookies(await page.context().cookies());
     await test.open(path, phone);
-    await choose([file('photo.png'), file(`${'long-name-'.repeat(9)}.md`, ''), file('broken.pdf', '%PDF-1.4')], phone);
+    await choose([file('photo.psd'), file(`${'long-name-'.repeat(9)}.md`, ''), file('broken.pdf', '%PDF-1.4')], phone);
     await hasState('broken.pdf', 'Failed', phone);
     assert.deepEqual(await accessibilityViolations(phone), []);
     for (const element of ['document.documentElement', "document.querySelector('[aria-label=Uploads]')"]) {
@@ -214,8 +214,8 @@ describe('uploads in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await german.context().addCookies(await page.context().cookies());
     await test.open(path, german);
     await german.getByText('bis zu 536,9 MB je Datei').waitFor();
-    await choose([file('photo.png'), file('empty.md', ''), file('neu.md')], german);
-    await row('photo.png', german).getByText('Dateien dieses Typs werden nicht angenommen').waitFor();
+    await choose([file('photo.psd'), file('empty.md', ''), file('neu.md')], german);
+    await row('photo.psd', german).getByText('Dateien dieses Typs werden nicht angenommen').waitFor();
     await row('empty.md', german).getByText('Die Datei ist leer').waitFor();
     await hasState('neu.md', 'Bereit', german);
     await german.context().close();
