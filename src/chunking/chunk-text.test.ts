@@ -220,6 +220,29 @@ describe('recursive', () => {
     assert.match(chunk?.headingPath[0] ?? '', /^Überschrift .*…$/);
   });
 
+  it('has the places that begin within a chunk, and none where nothing changes', async () => {
+    const document = documentOf(
+      { kind: 'heading', text: 'One', level: 1, page: 1 },
+      { kind: 'paragraph', text: 'First text.', page: 1 },
+      { kind: 'paragraph', text: 'On the next page.', page: 2 },
+      { kind: 'heading', text: 'Two "2"', level: 1, page: 2 },
+      { kind: 'paragraph', text: 'Last text.', page: 2 },
+    );
+    const at = (piece: string) => document.text.indexOf(piece);
+    const [chunk, ...others] = await chunksOf(document, { chunkSizeTokens: 200 });
+    assert.equal(others.length, 0);
+    assert.deepEqual([chunk?.headingPath, chunk?.page], [['One'], 1]);
+    assert.deepEqual(chunk?.laterPlaces, [
+      { start: at('On the'), headingPath: ['One'], page: 2 },
+      { start: at('Two'), headingPath: ['Two "2"'], page: 2 },
+    ]);
+    const single = await chunksOf(documentOf('One text.', 'Another text.'), { chunkSizeTokens: 200 });
+    assert.deepEqual(
+      single.map(({ laterPlaces }) => laterPlaces),
+      [null],
+    );
+  });
+
   it('tracks heading path and page across sections', async () => {
     const document = documentOf(
       { kind: 'heading', text: 'One', level: 1, page: 1 },

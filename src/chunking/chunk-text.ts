@@ -3,7 +3,7 @@ import { formatCellRange } from '../lib/cell-range.ts';
 import { truncateGraphemes } from '../lib/truncate.ts';
 import { type Atoms, splitAtoms } from './atoms.ts';
 import { findBoundaries } from './boundaries.ts';
-import type { ChunkingModel, ChunkingStrategy, TextChunk } from './chunk.ts';
+import type { ChunkingModel, ChunkingStrategy, TextChunk, TextPlace } from './chunk.ts';
 import { runCooperatively } from './cooperative.ts';
 import { type AtomRange, cutFixedSize, cutRecursive } from './cut-greedy.ts';
 import { cutSemantic } from './cut-semantic.ts';
@@ -87,19 +87,19 @@ function halve({ from, fresh, to }: AtomRange): AtomRange[] {
   ];
 }
 
-/** Returns a function that gives heading path, page and cells of a range. Call it with ascending offsets. */
+/** Returns a function that gives places and cells of a range. Call it with ascending offsets. */
 function createLocator({
   text,
   blocks,
-}: ExtractedText): (start: number, end: number) => Pick<TextChunk, 'headingPath' | 'page' | 'cells'> {
+}: ExtractedText): (start: number, end: number) => TextPlace & Pick<TextChunk, 'laterPlaces' | 'cells'> {
   const path: { level: number; title: string }[] = [];
   let runIn: { title: string; paragraph: number } | null = null;
   let page: number | null = null;
   let next = 0;
-  return (start, end) => {
+  const placeAt = (offset: number): TextPlace => {
     for (; next < blocks.length; next++) {
       const block = blocks[next];
-      if (block === undefined || block.start > start) break;
+      if (block === undefined || block.start > offset) break;
       page = block.page ?? page;
       if (runIn !== null && next > runIn.paragraph) runIn = null;
       if (block.kind !== 'heading') continue;
@@ -111,10 +111,22 @@ function createLocator({
       while ((path.at(-1)?.level ?? 0) >= level) path.pop();
       path.push({ level, title: headingTitle(text.slice(block.start, block.end)) });
     }
-    const headingPath = [...path, ...(runIn === null ? [] : [runIn])].map(({ title }) => title);
-    return { headingPath, page, cells: locateCells({ text, blocks }, next - 1, start, end) };
+    return { headingPath: [...path, ...(runIn === null ? [] : [runIn])].map(({ title }) => title), page };
+  };
+  return (start, end) => {
+    const first = placeAt(start);
+    const cells = locateCells({ text, blocks }, next - 1, start, end);
+    const later: (TextPlace & { start: number })[] = [];
+    for (let block = blocks[next]; block !== undefined && block.start < end; block = blocks[next]) {
+      const place = placeAt(block.start);
+      if (!isSamePlace(place, later.at(-1) ?? first)) later.push({ start: block.start, ...place });
+    }
+    return { ...first, laterPlaces: later.length === 0 ? null : later, cells };
   };
 }
+
+const isSamePlace = (a: TextPlace, b: TextPlace): boolean =>
+  a.page === b.page && a.headingPath.join('\n') === b.headingPath.join('\n');
 
 /** Returns the cells of a range of the text that begins in the block `at`; null without any. */
 function locateCells({ text, blocks }: ExtractedText, at: number, start: number, end: number): string | null {

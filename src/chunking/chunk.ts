@@ -11,16 +11,25 @@ export interface ChunkingStrategy extends ChunkSizes {
   type: 'recursive' | 'fixed_size' | 'semantic';
 }
 
-/** A chunk of a document: `text.slice(startIndex, endIndex)` of its extracted text. */
-export interface TextChunk {
+/** Where a part of a document is. */
+export interface TextPlace {
+  /** Headings above, the highest level first. */
+  headingPath: string[];
+  /** From 1; null for formats without pages. */
+  page: number | null;
+}
+
+/**
+ * A chunk of a document: `text.slice(startIndex, endIndex)` of its extracted text. Its place is that of its first
+ * character that is not overlap.
+ */
+export interface TextChunk extends TextPlace {
   startIndex: number;
   endIndex: number;
   /** Token count of the embedding model; at most the strategy's size. */
   tokens: number;
-  /** Headings above its first character that is not overlap, the highest level first. */
-  headingPath: string[];
-  /** Page of that character, from 1; null for formats without pages. */
-  page: number | null;
+  /** Places of the text from an offset of the document on; null when all of the chunk is where its beginning is. */
+  laterPlaces: (TextPlace & { start: number })[] | null;
   /** Cells of a sheet that the chunk contains, such as `Costs!A2:C9`; null for formats without cells. */
   cells: string | null;
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import type { TextChunk } from '../../chunking/chunk.ts';
 import { POSTED_FORMATS } from '../../connectors/posted-store.ts';
 import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import type { JobError } from '../jobs/job-error.ts';
@@ -104,6 +105,7 @@ export const chunks = pgTable(
     page: integer(),
     cells: text(),
     headingPath: jsonb('heading_path').$type<string[]>().notNull(),
+    laterPlaces: jsonb('later_places').$type<NonNullable<TextChunk['laterPlaces']>>(),
   },
   (table) => [
     index('chunks_by_document').on(table.documentId, table.position),

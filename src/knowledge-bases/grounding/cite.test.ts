@@ -5,7 +5,7 @@ import { makePdf } from '../../../test/fixtures/documents-pdf.ts';
 import { chunkText } from '../../chunking/chunk-text.ts';
 import type { DocumentFormat } from '../../extraction/formats.ts';
 import { readDocument } from '../../extraction/read-document.ts';
-import { cite, viewCitedChunk } from './cite.ts';
+import { cite, viewCitedChunk, viewLaterPlaces } from './cite.ts';
 import type { ContextChunk } from './gather-context.ts';
 
 /** Characters of two code units each, before and in the passage. */
@@ -105,4 +105,30 @@ describe('cite', () => {
         assert.deepEqual(fields[field as keyof typeof fields], value, field);
     });
   }
+
+  it('names the page and the headings where the passage begins, not those of the chunk', () => {
+    const texts = ['Bread costs two pounds.', 'The ferry to Skelby leaves the harbour at noon.', 'The museum is shut.'];
+    const text = texts.join('\n\n');
+    const second = texts[0]!.length + 2;
+    const third = second + texts[1]!.length + 2;
+    const chunk = {
+      ...{ id: 'chunk_1', mimeType: null, startIndex: 100, endIndex: 100 + text.length, page: 1, cells: null },
+      headingPath: ['Bread'],
+      laterPlaces: [
+        { start: 100 + second, page: 2, headingPath: ['Boats', '"Ferry"'] },
+        { start: 100 + third, page: 2, headingPath: ['Museum'] },
+      ],
+    } as unknown as ContextChunk;
+    const citable = { ...viewCitedChunk(chunk), ...viewLaterPlaces(chunk), file_id: null, source_uri: null, text };
+    const places = texts.map((answer) => {
+      const [citation] = cite(answer, [citable]);
+      return [citation?.file.page, citation?.file.heading_path];
+    });
+    assert.deepEqual(places, [
+      [1, ['Bread']],
+      [2, ['Boats', '"Ferry"']],
+      [2, ['Museum']],
+    ]);
+    assert.ok(!('later_places' in (cite(texts[1]!, [citable])[0]?.file ?? {})));
+  });
 });

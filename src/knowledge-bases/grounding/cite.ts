@@ -1,7 +1,8 @@
+import type { Static } from 'typebox';
 import { hasSlides } from '../../extraction/formats.ts';
 import { attribute } from './attribution.ts';
 import type { ContextChunk } from './gather-context.ts';
-import type { CitedChunk, Link } from './schema.ts';
+import type { CitedChunk, LaterPlaces, Link } from './schema.ts';
 import { linkToPassage } from './text-fragment.ts';
 
 /** A chunk that an answer may cite. `file_id` is null where the API shows none for documents of other sources. */
@@ -9,6 +10,7 @@ export type CitableChunk<FileId extends string | null> = CitedChunk & {
   file_id: FileId;
   text: string;
   source_uri: string | null;
+  later_places?: Static<typeof LaterPlaces>;
 };
 
 /** A citation of a file, and the address of the passage; null for uploaded files. */
@@ -41,6 +43,18 @@ export function viewCitedChunk(chunk: ContextChunk): CitedChunk {
   };
 }
 
+/** The places that begin within a chunk, as a field; none when all of it is where its beginning is. */
+export function viewLaterPlaces({ laterPlaces }: ContextChunk): Pick<CitableChunk<null>, 'later_places'> {
+  if (laterPlaces === null) return {};
+  return {
+    later_places: laterPlaces.map(({ start, page, headingPath }) => ({
+      document_start_index: start,
+      page,
+      heading_path: headingPath,
+    })),
+  };
+}
+
 /** Returns the id of the uploaded file of a chunk; null for other sources. */
 export function uploadedFileId({ sourceType, sourceUri }: ContextChunk): string | null {
   return sourceType === 'file_upload' ? (sourceUri?.split('#')[0] ?? null) : null;
@@ -52,19 +66,23 @@ export function cite<FileId extends string | null>(
   chunks: readonly CitableChunk<FileId>[],
 ): Citation<FileId>[] {
   const distinct = [...new Map(chunks.map((chunk) => [chunk.chunk_id, chunk])).values()];
-  return attribute(answer, distinct).map(({ chunk, start, end, passage }) => {
-    const { text, source_uri: uri, file_id, ...cited } = chunk;
-    const { document_name: title, document_start_index: from, document_end_index: to, page } = cited;
-    const span = { start_index: start, end_index: end };
+  return attribute(answer, distinct).map(({ chunk, start: answerStart, end: answerEnd, passage }) => {
+    const { text, source_uri: uri, file_id, later_places: places = [], ...cited } = chunk;
+    const { document_name: title, document_start_index: from, document_end_index: to, slide } = cited;
+    const span = { start_index: answerStart, end_index: answerEnd };
     // Where the prompt has only a part of the text, offsets differ from those of the document: cite the whole chunk.
     const isWhole = text.length === to - from;
+    const start = from + passage.start;
+    const later = isWhole ? places.findLast(({ document_start_index: begin }) => begin <= start) : undefined;
+    const { page, heading_path } = later ?? cited;
     const place = isWhole && {
-      document_start_index: from + passage.start,
+      document_start_index: start,
       document_end_index: from + passage.end,
+      ...{ page, heading_path, slide: slide === null ? null : page },
     };
     const url = linkToPassage(uri, page, text.slice(passage.start, passage.end));
     return {
-      file: { type: 'file_citation', file_id, filename: title, index: end, ...cited, ...span, ...place },
+      file: { type: 'file_citation', file_id, filename: title, index: answerEnd, ...cited, ...span, ...place },
       link: url === null ? null : { url, title, ...span },
     };
   });

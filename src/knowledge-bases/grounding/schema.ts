@@ -8,7 +8,8 @@ export const CITED_CHUNK_FIELDS = {
   chunk_id: Type.String(),
   score: Type.Number(),
   page: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Page or slide on which the chunk begins, from 1; null for formats without pages.',
+    description:
+      'Page or slide on which the passage begins, from 1; null for formats without pages. The passage is the chunk; of a citation, the sentences that the answer restates.',
   }),
   slide: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Slide of a presentation, from 1; null for other formats.',
@@ -16,13 +17,23 @@ export const CITED_CHUNK_FIELDS = {
   cells: Type.Union([Type.String(), Type.Null()], {
     description: 'Cells of a sheet, such as `Costs!A2:C9`; null for formats without cells.',
   }),
-  heading_path: Type.Array(Type.String(), { description: 'Headings above the chunk, the highest level first.' }),
+  heading_path: Type.Array(Type.String(), { description: 'Headings above the passage, the highest level first.' }),
   document_start_index: Type.Integer({
     description:
       "Start of the passage in the document's text, in UTF-16 code units. The passage is the chunk; of a citation, the sentences of the chunk that the answer restates.",
   }),
   document_end_index: Type.Integer({ description: 'Offset after the last character of the passage.' }),
 };
+
+/** Places of a chunk whose pages or headings change within it. */
+export const LaterPlaces = Type.Array(
+  Type.Object({
+    document_start_index: Type.Integer({ description: 'Offset from which on the text is there.' }),
+    page: Type.Union([Type.Integer(), Type.Null()]),
+    heading_path: Type.Array(Type.String()),
+  }),
+  { description: 'Pages and headings that begin within the chunk; absent when there are none.' },
+);
 
 const CitedChunk = Type.Object(CITED_CHUNK_FIELDS);
 

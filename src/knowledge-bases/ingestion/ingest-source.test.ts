@@ -333,6 +333,7 @@ describe('ingestSource', () => {
       endIndex: 6,
       headingPath: [],
       page: null,
+      laterPlaces: null,
       cells: null,
     };
     const prepared = { chunks: [chunk], language: 'en' as const, contentHash: 'x', extractionHash: 'x' };

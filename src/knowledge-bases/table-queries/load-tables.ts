@@ -67,6 +67,7 @@ function selectRows(sql: Sql, documentIds: readonly string[]) {
       page: chunks.page,
       cells: chunks.cells,
       headingPath: chunks.headingPath,
+      laterPlaces: chunks.laterPlaces,
     })
     .from(chunks)
     .innerJoin(documents, eq(documents.id, chunks.documentId))
