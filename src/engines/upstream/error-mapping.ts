@@ -16,6 +16,9 @@ const MAX_RETRY_SECONDS = 3600;
 /** Maximum characters of an upstream message that are passed on. */
 const MAX_MESSAGE_CHARACTERS = 500;
 
+/** What chat templates without a system role say about a first system message: those of Gemma, and of older Mistral. */
+const NO_SYSTEM_ROLE = /\bsystem role (?:is )?not supported\b|^conversation roles must alternate\b/i;
+
 /** Statuses for errors in the request itself. */
 const CLIENT_ERROR_STATUSES = new Set([400, 413, 422, 501]);
 
@@ -83,6 +86,11 @@ export function findContextOverflow({ status, error, upstreamMessage }: Upstream
 export function rejectsField({ status, error, upstreamMessage }: UpstreamError, field: string): boolean {
   if (!CLIENT_ERROR_STATUSES.has(status)) return false;
   return readParam(error) === field || new RegExp(`\\b${field}\\b`).test(upstreamMessage);
+}
+
+/** Whether an error says that the chat template of the model has no system role. */
+export function rejectsSystemRole({ status, upstreamMessage }: UpstreamError): boolean {
+  return CLIENT_ERROR_STATUSES.has(status) && NO_SYSTEM_ROLE.test(upstreamMessage);
 }
 
 /** Converts an upstream error to an error of the catalogue. */

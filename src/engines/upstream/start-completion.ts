@@ -1,7 +1,8 @@
 import type { GenerationRequest } from '../engine.ts';
+import { prependText } from '../prompt-images.ts';
 import { type AttemptContext, attempt, type UpstreamRequest } from './attempt.ts';
 import { remainingCompletionTokens } from './context-overflow.ts';
-import { findContextOverflow, rejectsField, type UpstreamError } from './error-mapping.ts';
+import { findContextOverflow, rejectsField, rejectsSystemRole, type UpstreamError } from './error-mapping.ts';
 import type { Exchange } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
 import { type BodyFacts, requestBody } from './request-body.ts';
@@ -46,7 +47,10 @@ export function openCompletion(
     contextLength: context.contextLength,
     read: async (exchange, first, replica) => ({ exchange, replica, first }),
     reviewRejection: (upstreamError, failed) => {
-      const changed = withRoom(request, upstreamError) ?? withoutRejectedHint(request, upstreamError);
+      const changed =
+        withRoom(request, upstreamError) ??
+        withoutRejectedHint(request, upstreamError) ??
+        withoutSystemRole(request, upstreamError);
       if (changed === null) return failed;
       request = changed;
       return { error: failed.error, isPassing: true, waitMs: 0 };
@@ -70,6 +74,16 @@ function withoutRejectedHint(request: GenerationRequest, upstreamError: Upstream
   if (hint === undefined) return null;
   const { [hint]: _, ...others } = upstreamParameters;
   return { ...request, upstreamParameters: others };
+}
+
+/** Where the chat template has no system role, as that of Gemma 2, the system message begins the first user message. */
+function withoutSystemRole(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
+  const { prompt } = request;
+  if (prompt.kind !== 'chat' || !rejectsSystemRole(upstreamError)) return null;
+  const [first, second, ...others] = prompt.messages;
+  if (first?.role !== 'system' || second?.role !== 'user') return null;
+  const messages = [prependText(second, `${first.content ?? ''}\n\n`), ...others];
+  return { ...request, prompt: { ...prompt, messages } };
 }
 
 /** Field of the caller's request that has the prompt. */
