@@ -67,6 +67,12 @@ export function JobProgress({ job }: { job: Job }) {
       <Text size="xs">{fill(kb.progressText, { done: format.number(done), total: format.number(total) })}</Text>
       <Progress value={share * 100} color={color} aria-label={kb.progress} animated={job.status === 'processing'} />
       <Hint size="xs">{details.join(' · ')}</Hint>
+      {job.reading.map(({ document, page, pages }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: several files may have the same name.
+        <Hint key={index} size="xs" className="breakable">
+          {fill(kb.pageProgress, { document, page: format.number(page), pages: format.number(pages) })}
+        </Hint>
+      ))}
     </div>
   );
 }

@@ -60,6 +60,7 @@ export const useKnowledgeBaseMessages = defineMessages({
   fixedHint: ['The chunking cannot be changed later.', 'Die Aufteilung kann später nicht geändert werden.'],
   progress: ['Progress', 'Fortschritt'],
   progressText: ['{done} of {total} documents', '{done} von {total} Dokumenten'],
+  pageProgress: ['{document}: page {page} of {pages}', '{document}: Seite {page} von {pages}'],
   added: ['new', 'neu'],
   changed: ['changed', 'geändert'],
   skipped: ['unchanged', 'unverändert'],

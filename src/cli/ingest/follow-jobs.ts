@@ -55,7 +55,9 @@ function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly D
     sum((job) => job.chunks_created),
     'chunk',
   )}${failed > 0 ? `, ${failed} failed` : ''}`;
-  line.show(isWaiting ? 'queued' : `ingesting  ${counts}`, { done: sum(finishedDocuments), total });
+  const reading = jobs.flatMap((job) => job.reading);
+  const pages = reading.map(({ document, page, pages }) => `  ${document}: page ${page} of ${pages}`).join('');
+  line.show(isWaiting ? 'queued' : `ingesting  ${counts}${pages}`, { done: sum(finishedDocuments), total });
 }
 
 /** Fetches the warnings of ingested documents: the first 1,000 documents of each job. */

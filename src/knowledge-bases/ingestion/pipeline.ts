@@ -11,11 +11,12 @@ import { GroupCommit } from '../../lib/group-commit.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { createConnectorStores } from '../data-sources/source-config.ts';
 import { type JobError, toJobError } from '../jobs/job-error.ts';
-import { incrementJobCounts } from '../jobs/store.ts';
+import { incrementJobCounts, setReading } from '../jobs/store.ts';
 import { deleteUnlisted } from './delete-unlisted.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { maintainIndex } from './maintain-index.ts';
 import { mapOrdered } from './map-ordered.ts';
+import { type FileProgress, OcrProgressWriter } from './ocr-progress.ts';
 import { type DocumentChange, prepareDocument } from './prepare-document.ts';
 import {
   type ChangedItem,
@@ -56,10 +57,15 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
   const http = new GuardedHttp(deps.config.allowPrivateHosts);
   const stores = createConnectorStores(deps.db.sql, { sourceId: source.id, jobId: job.id });
   const connectorDeps = { ...deps, ...stores, organizationId: job.organizationId, sourceId: source.id, http };
+  const ocrProgress = new OcrProgressWriter({
+    write: (reading) => setReading(deps.db.sql, job, reading),
+    onFailure: (error) => deps.logger.debug({ job: job.id, reason: describeError(error) }, 'OCR progress not stored'),
+  });
   const run: RunContext = {
     ...context,
     deps,
     filterKeys: new FilterKeys(deps.db, base.id),
+    ocrProgress,
     admit: () => admit(deps, call, { kind: 'embedding', model: base.embeddingModel }),
     metadata: configMetadata(config),
     textFields: (Object(config) as { text_fields?: string[] }).text_fields,
@@ -78,6 +84,7 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
     await deleteUnlisted(run, connector);
     await connector.finish?.(connectorDeps);
   } finally {
+    await ocrProgress.flush();
     await http.close();
   }
 }
@@ -180,14 +187,26 @@ async function processItem(context: ItemContext, item: ChangedItem): Promise<Pro
   }
 }
 
-/** Fetches, extracts, chunks and embeds the documents of an item. Writes full batches; returns the remaining ones. */
+/** Reads an item and shows the progress of OCR until it is read or has failed. */
 async function readItem(context: ItemContext, item: ChangedItem): Promise<ProcessedItem> {
+  const progress = context.ocrProgress.begin(item.name);
+  try {
+    return await readDocuments(context, item, progress.onPage);
+  } finally {
+    progress.end();
+  }
+}
+
+/** Fetches, extracts, chunks and embeds the documents of an item. Writes full batches; returns the remaining ones. */
+async function readDocuments(
+  context: ItemContext,
+  item: ChangedItem,
+  onPage: FileProgress['onPage'],
+): Promise<ProcessedItem> {
   const { deps, base, signal, textFields } = context;
   const content = await context.fetch(item);
   const fetched = { bytes: 0 };
   const file = { name: content.filename, mediaType: content.mediaType, content: countBytes(content.bytes, fetched) };
-  const onPage = (read: number, pages: number) =>
-    deps.logger.debug({ job: context.job.id, item: item.key, read, pages }, 'page read by OCR');
   const options = { chunkSizeTokens: base.chunkSizeTokens, textFields, onPage };
   const extractions = deps.extractor.extract(file, options, signal);
   const prepare = async (extraction: Extraction) => ({

@@ -8,6 +8,7 @@ import type { Admission } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import type { FilterKeys } from './filter-keys.ts';
+import type { OcrProgressWriter } from './ocr-progress.ts';
 import { isLatestRun, type JobContext, lockSource } from './store.ts';
 
 /** Dependencies of an ingestion run. */
@@ -30,6 +31,7 @@ export interface RunContext extends JobContext {
   /** Admits the embedding model. Called per item, because the model's binding may change during a job. */
   admit(): Admission<'embedding'>;
   filterKeys: FilterKeys;
+  ocrProgress: OcrProgressWriter;
   call: Call;
   fetch(item: SourceItem): Promise<SourceContent>;
   /** Metadata that the data source's config adds to every document. */

@@ -57,7 +57,15 @@ export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: 
   const run = job.run + 1;
   await sql
     .update(ingestionJobs)
-    .set({ status: 'processing', attempts: job.attempts + 1, run, startedAt: job.startedAt ?? at, documentsScanned: 0 })
+    .set({
+      status: 'processing',
+      attempts: job.attempts + 1,
+      run,
+      startedAt: job.startedAt ?? at,
+      documentsScanned: 0,
+      // A killed process leaves the progress of its files.
+      reading: [],
+    })
     .where(eq(ingestionJobs.id, job.id));
   if (job.kind === 'sync') {
     await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, source.id));
@@ -318,7 +326,7 @@ export async function endJob(
 ): Promise<void> {
   await sql
     .update(ingestionJobs)
-    .set({ status: error === null ? 'completed' : 'failed', error, completedAt: at })
+    .set({ status: error === null ? 'completed' : 'failed', error, completedAt: at, reading: [] })
     .where(eq(ingestionJobs.id, job.id));
   const others = await sql
     .select({ sourceId: ingestionJobs.dataSourceId, kind: ingestionJobs.kind })

@@ -73,6 +73,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
       documents_deleted: 0,
       documents_skipped: 0,
       documents_pending_deletion: 0,
+      reading: [],
       started_at: null,
       completed_at: null,
       error: null,
@@ -117,16 +118,18 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/events', () => {
     });
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+    const reading = [{ document: 'a "scan".pdf', page: 12, pages: 100 }];
     let text = '';
     for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
-      if (text === '') await update(here.first, { status: 'processing', documentsProcessed: 3 });
+      if (text === '') await update(here.first, { status: 'processing', documentsProcessed: 3, reading });
       else if (!text.includes('"type":"job"')) await api.send('DELETE', `${BASES}/${here.base}`);
       text += part;
     }
     const [snapshot, changed] = chunks(text);
     for (const event of [snapshot, changed]) assertSchema(JobEvent, event);
     assert.deepEqual([snapshot.type, idsOf({ data: snapshot.jobs })], ['snapshot', [here.first]]);
-    assert.deepEqual([changed.job.status, changed.job.documents_processed], ['processing', 3]);
+    const { status, documents_processed } = changed.job;
+    assert.deepEqual([status, documents_processed, changed.job.reading], ['processing', 3, reading]);
   });
 
   it('shows every watcher the jobs of its knowledge base only, and frees them when they leave', async () => {
@@ -261,6 +264,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/{job_id}', () => {
       documents_deleted: 7,
       documents_skipped: 8,
       documents_pending_deletion: 0,
+      reading: [],
       started_at: 1_763_683_201,
       completed_at: 1_763_683_202,
       created_at: 1_763_683_200,

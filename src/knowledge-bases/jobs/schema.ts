@@ -37,6 +37,15 @@ export const DocumentWarnings = Type.Array(
   { description: 'What may be wrong with a document that was ingested all the same; searches may miss part of it.' },
 );
 
+/** Pages of a file that OCR has read. */
+export const OcrProgress = Type.Object({
+  document: Type.String({ description: 'Name of the file.' }),
+  page: Type.Integer({ description: 'Pages that were read so far.' }),
+  pages: Type.Integer({ description: 'Pages that are read by OCR: in a PDF, those without text.' }),
+});
+
+export type OcrProgress = Static<typeof OcrProgress>;
+
 const Listed = {
   id: Type.String(),
   object: Type.Literal('ingestion_job'),
@@ -59,6 +68,9 @@ const Listed = {
   documents_pending_deletion: Type.Integer({
     description:
       'Documents missing from the source that were not deleted, because they are more than half of its documents. The next sync deletes them if they are still missing.',
+  }),
+  reading: Type.Array(OcrProgress, {
+    description: 'Files of which OCR is reading pages at the moment, updated at most once a second; often none.',
   }),
   started_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds.' }),
   completed_at: Type.Union([Type.Integer(), Type.Null()], {
@@ -83,6 +95,7 @@ const EXAMPLE = {
   documents_deleted: 0,
   documents_skipped: 0,
   documents_pending_deletion: 0,
+  reading: [],
   started_at: 1763683200,
   completed_at: 1763683209,
   created_at: 1763683200,
@@ -157,4 +170,4 @@ export type JobQuery = Static<typeof JobQuery>;
 /** Path parameters of one job. */
 export const JobParams = Type.Object({ ...KnowledgeBaseParams.properties, job_id: Type.String() });
 
-titleSchemas({ DocumentWarnings, IngestionJob, JobEvent, DocumentDetail, DetailedJob });
+titleSchemas({ DocumentWarnings, OcrProgress, IngestionJob, JobEvent, DocumentDetail, DetailedJob });

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, sql as expression, gt, inArray, lt } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { type PageBounds, pageOrder } from '../../db/page.ts';
-import type { JobListQuery, JobQuery } from './schema.ts';
+import type { JobListQuery, JobQuery, OcrProgress } from './schema.ts';
 import { ingestionJobs, jobDocuments } from './tables.ts';
 
 export type JobRow = typeof ingestionJobs.$inferSelect;
@@ -40,6 +40,7 @@ export function newJobRow({
     documentsDeleted: 0,
     documentsSkipped: 0,
     documentsPendingDeletion: 0,
+    reading: [],
     error: null,
     createdAt,
     startedAt: null,
@@ -171,6 +172,19 @@ export async function hasPendingDeletions(sql: Sql, sourceId: string, jobId: str
 /** Sets the number of deletions that a job leaves to the next one. */
 export async function setPendingDeletions(sql: Sql, jobId: string, documentsPendingDeletion: number): Promise<void> {
   await sql.update(ingestionJobs).set({ documentsPendingDeletion }).where(eq(ingestionJobs.id, jobId));
+}
+
+/** Sets the progress of OCR while the run is the latest one and the job has not ended. */
+export async function setReading(
+  sql: Sql,
+  { id, run }: Pick<JobRow, 'id' | 'run'>,
+  reading: OcrProgress[],
+): Promise<void> {
+  const isCurrent = and(eq(ingestionJobs.run, run), eq(ingestionJobs.status, 'processing'));
+  await sql
+    .update(ingestionJobs)
+    .set({ reading })
+    .where(and(eq(ingestionJobs.id, id), isCurrent));
 }
 
 /** Increments counters of a job. Finished documents reset its attempts. */

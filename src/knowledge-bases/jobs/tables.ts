@@ -2,6 +2,7 @@ import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'dri
 import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import { dataSources, knowledgeBaseColumn } from '../tables.ts';
 import type { JobError } from './job-error.ts';
+import type { OcrProgress } from './schema.ts';
 
 const count = (name: string) => integer(name).notNull().default(0);
 const at = (name: string) => timestamp(name, { withTimezone: true });
@@ -37,6 +38,8 @@ export const ingestionJobs = pgTable(
     documentsSkipped: count('documents_skipped'),
     /** Documents that the source has no more, and that the next sync deletes if it finds them missing too. */
     documentsPendingDeletion: count('documents_pending_deletion'),
+    /** Files of which OCR reads pages in the latest run. */
+    reading: jsonb().$type<OcrProgress[]>().notNull().default([]),
     error: jsonb().$type<JobError>(),
     createdAt: at('created_at').notNull(),
     startedAt: at('started_at'),

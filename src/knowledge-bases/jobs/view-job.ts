@@ -19,6 +19,7 @@ export function viewJob(row: JobRow): IngestionJob {
     documents_deleted: row.documentsDeleted,
     documents_skipped: row.documentsSkipped,
     documents_pending_deletion: row.documentsPendingDeletion,
+    reading: row.reading,
     started_at: row.startedAt === null ? null : toUnixSeconds(row.startedAt),
     completed_at: row.completedAt === null ? null : toUnixSeconds(row.completedAt),
     created_at: toUnixSeconds(row.createdAt),
