@@ -113,7 +113,7 @@ const complete: Handler = ({ body }, response) => {
   return sendJson(response, 200, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage: counts });
 };
 
-/** The prompt as the model reads it. Throws what the template throws. */
+/** Renders the prompt with the model's chat template. Throws the error of the template. */
 const render = (messages: readonly ChatMessage[], family = model.family): string =>
   TEMPLATES[family].render({
     messages: messages.map((message) => ({ ...message, content: message.content ?? '' })),

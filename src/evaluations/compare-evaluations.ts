@@ -66,7 +66,7 @@ export async function compareMeasures(
 
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 
-/** Questions are the same if their text and what they are compared with are; PostgreSQL stores keys in one order. */
+/** Questions are equal if their text and their expected results are equal; PostgreSQL stores keys in one order. */
 const questionKey = (question: Question): string => JSON.stringify(Object.entries(question).toSorted());
 
 /** Compares an evaluation that ends with its baseline; null without a baseline that has completed. */

@@ -1,6 +1,6 @@
 import { defineJob } from '../queue/define-job.ts';
 
-/** Evaluations that one process runs concurrently; those of one organization leave slots to others. */
+/** Maximum concurrent evaluations of a process. One organization cannot take all slots. */
 const CONCURRENT_EVALUATIONS = 4;
 const EVALUATIONS_PER_ORGANIZATION = 2;
 

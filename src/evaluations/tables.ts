@@ -34,7 +34,7 @@ export const questionSets = pgTable(
   (table) => [index('question_sets_by_knowledge_base').on(table.knowledgeBaseId, table.id)],
 );
 
-/** Evaluations. The counts of questions and the cost are those of the rows of `evaluation_results`. */
+/** Evaluations. The counts of questions and the cost are sums over the rows of `evaluation_results`. */
 export const evaluations = pgTable(
   'evaluations',
   {

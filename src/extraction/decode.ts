@@ -6,7 +6,7 @@ import { invalidFile } from './limits.ts';
 /** Bytes from which the encoding is detected. */
 const DETECTION_BYTES = 65_536;
 
-/** Maps chardet's names to those of `createDecoder`. ASCII maps to windows-1252, its superset. */
+/** Maps encoding names of chardet to names that `createDecoder` takes. ASCII maps to windows-1252, its superset. */
 const CHARDET_NAMES: Readonly<Record<string, string>> = {
   'UTF-32 LE': 'utf-32le',
   'UTF-32 BE': 'utf-32be',

@@ -7,7 +7,7 @@ import { type Mail, writeMail } from './write-mail.ts';
 
 /** Maximum nesting of MIME parts. */
 const MAX_NESTING = 100;
-/** Headers of which a mail has at least one. */
+/** A mail has at least one of these headers. */
 const USUAL_HEADERS: ReadonlySet<string> = new Set(['from', 'to', 'date', 'subject', 'received', 'message-id']);
 /** Extensions of attachments without a name, by media type. */
 const EXTENSIONS: Readonly<Record<string, string>> = {

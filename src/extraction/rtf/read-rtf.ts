@@ -29,7 +29,7 @@ const CHARACTERS: Readonly<Record<string, string>> = {
   ...{ nestcell: ' ', nestrow: '; ' },
 };
 const PARAGRAPH_ENDS: ReadonlySet<string> = new Set(['par', 'sect', 'page', '\r', '\n']);
-/** Groups that are not text of the document, beside those that begin with `\*`. */
+/** Destination groups without text of the document. Groups that begin with `\*` are skipped as well. */
 const SKIPPED: ReadonlySet<string> = new Set(
   'info colortbl pict header headerl headerr headerf footer footerl footerr footerf fldinst xe tc txe rxe filetbl listtable revtbl nonshppict private objdata ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn'.split(
     ' ',

@@ -6,7 +6,7 @@ import { queryTable, TableQueryError } from '../table-queries/query-table.ts';
 import { readQuestion } from '../table-queries/read-question.ts';
 import type { ContextChunk } from './gather-context.ts';
 
-/** Best hits among which a table is looked for, and documents of which tables are loaded. */
+/** Number of best hits that are searched for a table, and of documents whose tables are loaded. */
 const TOP_HITS = 5;
 const MAX_DOCUMENTS = 2;
 /** Rows that an answer shows. */

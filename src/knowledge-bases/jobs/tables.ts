@@ -38,7 +38,7 @@ export const ingestionJobs = pgTable(
     documentsSkipped: count('documents_skipped'),
     /** Documents that the source has no more, and that the next sync deletes if it finds them missing too. */
     documentsPendingDeletion: count('documents_pending_deletion'),
-    /** Files of which OCR reads pages in the latest run. */
+    /** Files that OCR is reading in the latest run. */
     reading: jsonb().$type<OcrProgress[]>().notNull().default([]),
     error: jsonb().$type<JobError>(),
     createdAt: at('created_at').notNull(),

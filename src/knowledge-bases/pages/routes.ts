@@ -60,7 +60,7 @@ export function pageRoutes(app: App, deps: FetchDeps): void {
   );
 }
 
-/** A process of its own: those of ingestion may be busy for minutes. Starts with the first page, ends when idle. */
+/** An own process: the readers of ingestion may be busy for minutes. Starts with the first page, ends when idle. */
 function startExtractor({ config, logger }: FetchDeps): Extractor {
   const { readerHeapMb: heapMb, readerBufferMb: bufferMb } = config.memory.budget;
   return new Extractor({

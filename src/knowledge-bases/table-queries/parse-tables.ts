@@ -1,6 +1,6 @@
 import { isHeader } from '../../extraction/sheets/sheet-documents.ts';
 
-/** A chunk as it is stored, with what a citation of it needs. */
+/** A stored chunk with the fields that a citation needs. */
 export interface TableChunk {
   id: string;
   text: string;
@@ -22,7 +22,7 @@ export interface TableRow<Chunk extends TableChunk> {
 
 /** A table of a document. */
 export interface StoredTable<Chunk extends TableChunk> {
-  /** Names of the columns: those of the header, else `Column 1` and so on. */
+  /** Names of the columns: the cells of the header, else `Column 1` and so on. */
   columns: readonly string[];
   rows: readonly TableRow<Chunk>[];
   /** A short line above it, such as its heading; empty without one. */

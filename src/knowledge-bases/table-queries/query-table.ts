@@ -45,7 +45,7 @@ export const TableQuery = Type.Object(
 /** A question about the rows of a table. */
 export type TableQuery = Static<typeof TableQuery>;
 
-/** A query that a table cannot answer; the message says what it can. */
+/** A query that a table cannot answer. The message says how to correct it. */
 export class TableQueryError extends Error {}
 
 /** What a query computed. */

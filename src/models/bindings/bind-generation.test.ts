@@ -4,7 +4,7 @@ import { DOWNLOADABLE_MODELS, RETRIEVAL_MODELS, suggestRetrievalModels } from '.
 import { bindOffered, defaultRetrievalIds } from './bind-generation.ts';
 import type { BindingChanges } from './store.ts';
 
-/** Bindings of which these ids are not the default. Records the changes. */
+/** Fake bindings in which the configuration binds these ids. Records the changes. */
 function recordingBindings(...bound: string[]) {
   const changes: BindingChanges[] = [];
   return {

@@ -31,7 +31,7 @@ const AnthropicError = Type.Object(
 );
 
 /**
- * How the routes of Anthropic's API render errors and streams. `param`, `code` and details are those of OpenAI's form.
+ * How the routes of Anthropic's API render errors and streams. `param`, `code` and details are as in OpenAI's form.
  */
 export const ANTHROPIC: Protocol = {
   errorBody: (error: ApiError, requestId) => {
