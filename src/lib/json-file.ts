@@ -19,9 +19,14 @@ export function parseJsonAs<T extends TSchema>(text: string, schema: T): Static<
   }
 }
 
-/** Writes a JSON file atomically and durably: after a crash it holds the old or the new value. */
+let writes = 0;
+
+/**
+ * Writes a JSON file atomically and durably: after a crash it holds the old or the new value. Of concurrent writes, one
+ * value is kept.
+ */
 export async function writeJsonFile(path: string, value: object): Promise<void> {
-  const temporary = `${path}.${process.pid}.new`;
+  const temporary = `${path}.${process.pid}-${writes++}.new`;
   const file = await open(temporary, 'w', 0o600);
   try {
     await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);

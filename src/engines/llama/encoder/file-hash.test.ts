@@ -36,4 +36,16 @@ describe('hashFile', () => {
     assert.equal((await hashFile(file, cached, never)).sha256, sha256('three'));
     await assert.rejects(hashFile(join(folder, 'none'), cached, never), /ENOENT/);
   });
+  it('computes hashes of several files at once with one cache', async () => {
+    const files = Array.from({ length: 20 }, (_, i) => join(folder, `model-${i}.gguf`));
+    for (const each of files) writeFileSync(each, each);
+    const hashes = await Promise.all(files.map((each) => hashFile(each, cached, never)));
+    assert.deepEqual(
+      hashes.map((hash) => hash.sha256),
+      files.map(sha256),
+    );
+  });
+  it('computes a hash when the cache cannot be written', async () => {
+    assert.equal((await hashFile(file, join(file, 'hashes.json'), never)).sha256, sha256('three'));
+  });
 });

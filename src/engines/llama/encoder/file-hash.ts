@@ -26,7 +26,7 @@ export interface HashedFile extends FileIdentity {
 
 /**
  * Returns the SHA-256 of a file. Hashing gigabytes takes seconds, so the result is cached in `cacheFile` until the size
- * or the modification time of the file changes. Throws file system errors.
+ * or the modification time of the file changes. Throws errors of reading the file.
  */
 export async function hashFile(file: string, cacheFile: string | undefined, signal: AbortSignal): Promise<HashedFile> {
   const { size: bytes, mtimeMs: modifiedMs } = await stat(file);
@@ -39,10 +39,15 @@ export async function hashFile(file: string, cacheFile: string | undefined, sign
   if (cacheFile !== undefined) {
     const others = entries.filter((entry) => entry.file !== file);
     const stored = [...others, { file, bytes, modifiedMs, sha256 }].slice(-MAX_ENTRIES);
-    await mkdir(dirname(cacheFile), { recursive: true });
-    await writeJsonFile(cacheFile, { version: 2, entries: stored });
+    // The hash is valid without the cache: on a full disk the file is hashed again next time.
+    await storeEntries(cacheFile, stored).catch(() => undefined);
   }
   return { bytes, modifiedMs, sha256 };
+}
+
+async function storeEntries(path: string, entries: (HashedFile & { file: string })[]): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeJsonFile(path, { version: 2, entries });
 }
 
 /** A file that is missing or damaged has no entries: files are hashed again. */
