@@ -11,8 +11,8 @@ import { endJob, lockSource, selectJobContext } from './store.ts';
 
 /**
  * Ends an unfinished job as `failed` with the error `cancelled`; its documents stay as they are. A run of the job, in
- * any process, writes nothing more and ends at its next write. Returns a finished job unchanged. Throws 404
- * `knowledge_base_not_found` and `ingestion_job_not_found`.
+ * any process, writes nothing more and ends at its next write, or when OCR has read a page. Returns a finished job
+ * unchanged. Throws 404 `knowledge_base_not_found` and `ingestion_job_not_found`.
  */
 export async function cancelJob(
   deps: Pick<Deps, 'db' | 'now'>,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import { until } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
@@ -88,6 +89,32 @@ describe('the progress of OCR in a job', { timeout: 60_000 }, () => {
     kb.source.onFetch = async () => void atFetch.push(await storedReading());
     await kb.run(id);
     assert.deepEqual(atFetch, [[]]);
+  });
+
+  it('ends the reading of a file after a page when the job is cancelled or its data source deleted', async () => {
+    for (const end of ['cancel', 'delete']) {
+      const kb = await ingestInMemory(api, { a: 'Granite is a stone.' });
+      const pages: number[] = [];
+      const extract: Extract = async function* (_, options, signal) {
+        for (let page = 1; page < 100; page++) {
+          options.onPage?.(page, 100);
+          pages.push(page);
+          await setTimeout(100, null, { signal }).catch(() => signal.throwIfAborted());
+        }
+        yield* [];
+      };
+      kb.deps.extractor = { extract };
+      const id = await kb.queueJob();
+      const running = kb.run(id);
+      running.catch(() => {});
+      await until(async () => (await kb.jobRow(id))?.reading.length === 1);
+      const base = `/v1/knowledge-bases/${kb.baseId}`;
+      if (end === 'cancel') await api.send('POST', `${base}/ingestion-jobs/${id}/cancel`);
+      else await api.send('DELETE', `${base}/data-sources/${kb.sourceId}`);
+      if (end === 'cancel') await assert.rejects(running, RunSupersededError);
+      else await running;
+      assert.ok(pages.length < 99, `read ${pages.length} pages`);
+    }
   });
 
   it('is not written by a run that another one has superseded, or whose job has ended', async () => {

@@ -24,6 +24,7 @@ import {
   type IngestDeps,
   type ItemContext,
   type RunContext,
+  RunSupersededError,
   SourceDeletedError,
   writeInRun,
 } from './run-context.ts';
@@ -51,14 +52,19 @@ const PREFETCH = {
  * new and changed ones (`ingestItems`), and deletes the documents of items that were not listed. Throws
  * `SourceDeletedError`, `RunSupersededError`, the signal's reason, and errors that are not the fault of an item.
  */
-export async function syncItems(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal) {
+export async function syncItems(deps: IngestDeps, context: JobContext & { call: Call }, stopped: AbortSignal) {
   const { job, source, base, call } = context;
   const { connector, config } = deps.openSource(source);
   const http = new GuardedHttp(deps.config.allowPrivateHosts);
   const stores = createConnectorStores(deps.db.sql, { sourceId: source.id, jobId: job.id });
   const connectorDeps = { ...deps, ...stores, organizationId: job.organizationId, sourceId: source.id, http };
+  // OCR reads a large file for minutes without a write that would detect the end of the job.
+  const superseded = new AbortController();
+  const signal = AbortSignal.any([stopped, superseded.signal]);
   const ocrProgress = new OcrProgressWriter({
-    write: (reading) => setReading(deps.db.sql, job, reading),
+    write: async (reading) => {
+      if (!(await setReading(deps.db.sql, job, reading))) superseded.abort(new RunSupersededError());
+    },
     onFailure: (error) => deps.logger.debug({ job: job.id, reason: describeError(error) }, 'OCR progress not stored'),
   });
   const run: RunContext = {

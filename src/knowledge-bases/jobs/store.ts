@@ -174,17 +174,19 @@ export async function setPendingDeletions(sql: Sql, jobId: string, documentsPend
   await sql.update(ingestionJobs).set({ documentsPendingDeletion }).where(eq(ingestionJobs.id, jobId));
 }
 
-/** Sets the progress of OCR while the run is the latest one and the job has not ended. */
+/** Sets the progress of OCR. Returns false, writing nothing, when the run is superseded or the job has ended. */
 export async function setReading(
   sql: Sql,
   { id, run }: Pick<JobRow, 'id' | 'run'>,
   reading: OcrProgress[],
-): Promise<void> {
+): Promise<boolean> {
   const isCurrent = and(eq(ingestionJobs.run, run), eq(ingestionJobs.status, 'processing'));
-  await sql
+  const written = await sql
     .update(ingestionJobs)
     .set({ reading })
-    .where(and(eq(ingestionJobs.id, id), isCurrent));
+    .where(and(eq(ingestionJobs.id, id), isCurrent))
+    .returning({ id: ingestionJobs.id });
+  return written.length > 0;
 }
 
 /** Increments counters of a job. Finished documents reset its attempts. */
