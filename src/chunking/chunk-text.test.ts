@@ -243,6 +243,25 @@ describe('recursive', () => {
     );
   });
 
+  it('has the boxes that its text overlaps, and null without any', async () => {
+    const document = documentOf(sentence('One', 12), sentence('Two', 12), sentence('Three', 12));
+    const [first = assert.fail(), , last = assert.fail()] = document.blocks;
+    const boxes = [
+      [first.start, first.start + 8, 3, 100, 200, 300, 220],
+      [first.start + 9, first.end, 3, 100, 230, 300, 250],
+      [last.start + 5, last.end, 4, 100, 200, 300, 220],
+    ] as const;
+    const chunks = await chunksOf({ ...document, boxes }, { chunkSizeTokens: 16, chunkOverlapTokens: 0 });
+    for (const { startIndex, endIndex, boxes: own } of chunks) {
+      const expected = boxes.filter(([start, end]) => start < endIndex && end > startIndex);
+      assert.deepEqual(own, expected.length === 0 ? null : expected);
+    }
+    assert.deepEqual(new Set(chunks.flatMap(({ boxes: own }) => own ?? [])).size, boxes.length);
+    assert.ok(chunks.some(({ boxes: own }) => own === null));
+    const overlapping = await chunksOf({ ...document, boxes }, { chunkSizeTokens: 16, chunkOverlapTokens: 8 });
+    assert.ok(overlapping.flatMap(({ boxes: own }) => own ?? []).length > boxes.length);
+  });
+
   it('tracks heading path and page across sections', async () => {
     const document = documentOf(
       { kind: 'heading', text: 'One', level: 1, page: 1 },

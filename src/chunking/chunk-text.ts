@@ -1,4 +1,4 @@
-import type { ExtractedText } from '../extraction/extracted-document.ts';
+import type { ExtractedText, TextBox } from '../extraction/extracted-document.ts';
 import { formatCellRange } from '../lib/cell-range.ts';
 import { truncateGraphemes } from '../lib/truncate.ts';
 import { type Atoms, splitAtoms } from './atoms.ts';
@@ -27,13 +27,14 @@ export async function chunkText(
   const ranges = await cut(document, atoms, { strategy, model, signal });
   const chunks: TextChunk[] = [];
   const locate = createLocator(document);
+  const selectBoxes = createBoxSelector(document.boxes ?? []);
   for (let from = 0; from < ranges.length; from += COUNT_BATCH) {
     for (const { start, fresh, end, tokens } of await fitToSize(document.text, atoms, {
       ranges: ranges.slice(from, from + COUNT_BATCH),
       sizeTokens: strategy.chunkSizeTokens,
       count: (texts) => model.countTokens(texts, signal),
     })) {
-      chunks.push({ startIndex: start, endIndex: end, tokens, ...locate(fresh, end) });
+      chunks.push({ startIndex: start, endIndex: end, tokens, ...locate(fresh, end), boxes: selectBoxes(start, end) });
     }
   }
   return chunks;
@@ -122,6 +123,17 @@ function createLocator({
       if (!isSamePlace(place, later.at(-1) ?? first)) later.push({ start: block.start, ...place });
     }
     return { ...first, laterPlaces: later.length === 0 ? null : later, cells };
+  };
+}
+
+/** Returns a function that gives the boxes of a range. Call it with ascending offsets. */
+function createBoxSelector(boxes: readonly TextBox[]): (start: number, end: number) => TextBox[] | null {
+  let first = 0;
+  return (start, end) => {
+    while ((boxes[first]?.[1] ?? Number.POSITIVE_INFINITY) <= start) first++;
+    let last = first;
+    while ((boxes[last]?.[0] ?? Number.POSITIVE_INFINITY) < end) last++;
+    return last === first ? null : boxes.slice(first, last);
   };
 }
 

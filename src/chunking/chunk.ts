@@ -1,3 +1,5 @@
+import type { TextBox } from '../extraction/extracted-document.ts';
+
 /** Chunk sizes in tokens of the embedding model. */
 export interface ChunkSizes {
   /** 16 to 2048. */
@@ -32,6 +34,8 @@ export interface TextChunk extends TextPlace {
   laterPlaces: (TextPlace & { start: number })[] | null;
   /** Cells of a sheet that the chunk contains, such as `Costs!A2:C9`; null for formats without cells. */
   cells: string | null;
+  /** Where OCR read the lines of the chunk, with offsets of the document; null for text that OCR did not read. */
+  boxes: TextBox[] | null;
 }
 
 /** The embedding model as chunking uses it. */

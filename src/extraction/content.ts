@@ -9,7 +9,10 @@ const DETECTION_BYTES = 65_536;
 const READ_BYTES = 262_144;
 
 /** Reads the whole file. Throws `too_large` above `maxBytes`. */
-export async function readAllBytes(input: ReaderInput, maxBytes: number): Promise<Uint8Array> {
+export async function readAllBytes(
+  input: Pick<ReaderInput, 'content' | 'bytes'>,
+  maxBytes: number,
+): Promise<Uint8Array> {
   if (input.bytes > maxBytes) {
     throw tooLarge(`the limit for this format is ${(maxBytes / 1_048_576).toLocaleString('en')} MiB`);
   }

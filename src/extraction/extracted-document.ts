@@ -36,11 +36,27 @@ export interface Block extends BlockPlace {
   isRunIn?: true;
 }
 
+/**
+ * Where OCR read a part of the text: its offsets, its page from 1, and a rectangle on the displayed page in thousandths
+ * of its width and height.
+ */
+export type TextBox = readonly [
+  start: number,
+  end: number,
+  page: number,
+  left: number,
+  top: number,
+  right: number,
+  bottom: number,
+];
+
 /** Text with its structure: the common result of all formats, and the input of chunking. */
 export interface ExtractedText {
   text: string;
   /** Ordered by position, not nested. Only white space lies between them. */
   blocks: readonly Block[];
+  /** Ordered by position, at most one for each line and sentence. Absent without OCR. */
+  boxes?: readonly TextBox[];
 }
 
 /** A document's text with the metadata that the file contains. */

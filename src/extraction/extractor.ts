@@ -106,8 +106,8 @@ export class Extractor {
   }
 
   /**
-   * Renders a page of a PDF. Throws an `IngestionError`: `not_found` for a page that does not exist, those of `extract`
-   * for a file that cannot be read. Throws the signal's reason, and errors of `content`.
+   * Renders a page of a PDF or of an image. Throws an `IngestionError`: `not_found` for a page that does not exist,
+   * those of `extract` for a file that cannot be read. Throws the signal's reason, and errors of `content`.
    */
   async render(content: SourceFile['content'], page: PageRequest, signal: AbortSignal): Promise<PageImage> {
     const abort = AbortSignal.any([signal, this.#closed.signal]);

@@ -33,6 +33,11 @@ export function invalidFile(message: string, cause?: unknown): IngestionError {
   return new IngestionError('invalid_file', message, cause);
 }
 
+/** Error for a page that a document of `pages` pages does not have. */
+export function noPage(pages: number): IngestionError {
+  return new IngestionError('not_found', `The document has ${pages} pages.`);
+}
+
 /** Error for a document without text. */
 export function noText(message = 'The document has no text.'): IngestionError {
   return new IngestionError('no_text', message);

@@ -88,7 +88,7 @@ export class ReaderProcess {
     }
   }
 
-  /** Renders a page of a PDF. Throws an `IngestionError`, and the signal's reason. */
+  /** Renders a page of a PDF or of an image. Throws an `IngestionError`, and the signal's reason. */
   async render(input: PageInput, page: PageRequest, signal: AbortSignal): Promise<PageImage> {
     try {
       const reply = await this.#send({ type: 'render', input, page }, signal);

@@ -7,7 +7,7 @@ import type { PageImage, PageRequest } from './pdf/render-page.ts';
 
 /**
  * Opens a file and returns its first document; returns the next document; abandons the rest of the file; renders a page
- * of a PDF.
+ * of a PDF or of an image.
  */
 export type ReaderRequest =
   | { type: 'open'; format: DocumentFormat; input: ReaderInput }
@@ -15,7 +15,7 @@ export type ReaderRequest =
   | { type: 'close' }
   | { type: 'render'; input: PageInput; page: PageRequest };
 
-/** A PDF of which a page is rendered. */
+/** A file of which a page is rendered. */
 export type PageInput = Pick<ReaderInput, 'content' | 'bytes'>;
 
 /** An error in serializable form. `detail` is for the log; null when the message is complete. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { CITED_CHUNK_FIELDS, fileCitation, LaterPlaces, Link } from '../knowledge-bases/grounding/schema.ts';
+import { CITED_CHUNK_FIELDS, fileCitation, LaterPlaces, LineBoxes, Link } from '../knowledge-bases/grounding/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -54,6 +54,7 @@ export type MessageItem = Static<typeof MessageItem>;
 export const SearchResult = Type.Object({
   ...CITED_CHUNK_FIELDS,
   later_places: Type.Optional(LaterPlaces),
+  line_boxes: Type.Optional(LineBoxes),
   text: Type.String(),
   score: Type.Number({ minimum: 0, maximum: 1 }),
   file_id: Type.String({ description: 'As in a `file_citation`.' }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { locatePassage } from './locate-passage.ts';
+import { locatePassage, locateWords } from './locate-passage.ts';
 
 const locate = (page: string, passage: string) => {
   const characters = [...page];
@@ -51,5 +51,21 @@ describe('locatePassage', () => {
 
   it('is fast on repetitive pages', () => {
     assert.equal(locate('na '.repeat(50_000), 'na '.repeat(5_000)).length, 1);
+  });
+});
+
+describe('locateWords', () => {
+  it('returns the offset of each word in a text with other spaces, hyphens and separators', () => {
+    const text = '🚢 The official example: "Visitors" | 12 | pounds a day.';
+    const words = ['The', 'oﬃcial', 'exam-', 'ple:', '“Visitors”', '12', 'pounds', 'a', 'day.'];
+    const at = (piece: string) => text.indexOf(piece);
+    const expected = ['The', 'official', 'example', 'ple:', 'Visitors', '12', 'pounds', 'a day', 'day'].map(at);
+    assert.deepEqual(locateWords(words, text), expected);
+  });
+
+  it('returns -1 for words that the text lacks', () => {
+    const words = ['Page', '7', 'The', 'ferry', 'leaves', 'at', 'noon.', '~~'];
+    assert.deepEqual(locateWords(words, 'The ferry leaves at noon.'), [-1, -1, 0, 4, 10, 17, 20, -1]);
+    assert.deepEqual(locateWords(['ferry'], ''), [-1]);
   });
 });

@@ -21,24 +21,7 @@ const MIN_LETTERS_OF_PART = 30;
 export function locatePassage(characters: readonly string[], passage: string): CharacterRange[] {
   const page = toLetters(characters);
   const { letters } = toLetters([...passage]);
-  const seedLetters = Math.min(SEED_LETTERS, letters.length);
-  if (seedLetters === 0) return [];
-  const seeds = indexSeeds(page.letters, seedLetters);
-  const matches: { from: number; length: number }[] = [];
-  for (let at = 0; at + seedLetters <= letters.length; ) {
-    const previous = matches.at(-1);
-    const expected = previous === undefined ? 0 : previous.from + previous.length;
-    const match = longestMatch(page.letters, letters, at, {
-      places: seeds.get(letters.slice(at, at + seedLetters)) ?? [],
-      expected,
-    });
-    if (match === null || match.length < Math.min(MIN_LETTERS, letters.length)) {
-      at++;
-      continue;
-    }
-    matches.push(match);
-    at += match.length;
-  }
+  const matches = matchLetters(page.letters, letters);
   const located = matches.reduce((sum, { length }) => sum + length, 0);
   const minLetters = located >= letters.length / 2 ? 0 : MIN_LETTERS_OF_PART;
   return matches
@@ -47,6 +30,46 @@ export function locatePassage(characters: readonly string[], passage: string): C
       start: page.owners[from] ?? 0,
       end: (page.owners[from + length - 1] ?? 0) + 1,
     }));
+}
+
+/** Returns the offset in a text of each word of a page, compared as by `locatePassage`; -1 for words that it lacks. */
+export function locateWords(words: readonly string[], text: string): number[] {
+  const page = toLetters(words);
+  const { letters, owners } = toLetters(text.split(''));
+  const offsets = words.map(() => -1);
+  for (const { from, at, length } of matchLetters(page.letters, letters)) {
+    for (let i = length - 1; i >= 0; i--) offsets[page.owners[from + i] as number] = owners[at + i] as number;
+  }
+  return offsets;
+}
+
+/** Letters of a page from `from` that are those of a passage from `at`. */
+interface LetterMatch {
+  from: number;
+  at: number;
+  length: number;
+}
+
+function matchLetters(page: string, letters: string): LetterMatch[] {
+  const seedLetters = Math.min(SEED_LETTERS, letters.length);
+  if (seedLetters === 0) return [];
+  const seeds = indexSeeds(page, seedLetters);
+  const matches: LetterMatch[] = [];
+  for (let at = 0; at + seedLetters <= letters.length; ) {
+    const previous = matches.at(-1);
+    const expected = previous === undefined ? 0 : previous.from + previous.length;
+    const match = longestMatch(page, letters, at, {
+      places: seeds.get(letters.slice(at, at + seedLetters)) ?? [],
+      expected,
+    });
+    if (match === null || match.length < Math.min(MIN_LETTERS, letters.length)) {
+      at++;
+      continue;
+    }
+    matches.push({ ...match, at });
+    at += match.length;
+  }
+  return matches;
 }
 
 /** The letters and digits of characters in a comparable form, each with the index of its character. */

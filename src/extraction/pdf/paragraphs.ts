@@ -29,7 +29,8 @@ const MIN_WRAPPED_FILL = 0.8;
 const LIST_MARK = /^(?:[•‣▪●○◦∙·–—*]|-(?=\s)|\(?(?:\d{1,3}|[a-zA-Z])[.)](?=\s))\s*/;
 /** Numbered headings in the body's font size: `2.1 Title`, `IV. TITLE`. */
 const NUMBERED = /^(?:(\d{1,2}(?:\.\d{1,2}){1,3})\.?\s+\p{Lu}|(?:[IVX]{1,5}|\d{1,2})\.\s+(?=\P{Ll}*$).*\p{Lu}{3})/u;
-const SENTENCE_END = /[.!?:;。！？]["'”’»)\]]*$/;
+/** The end of a sentence at the end of a text. */
+export const SENTENCE_END = /[.!?:;。！？]["'”’»)\]]*$/;
 
 /**
  * Builds headings, paragraphs, list items and tables from a document's lines in reading order. Blocks of a table have

@@ -9,6 +9,7 @@ import { checkTextLength, TextWriter } from '../text-writer.ts';
 import { formFieldTexts } from './form-fields.ts';
 import { missingTextWarning, type PageOutcome, pageOutcome } from './missing-text.ts';
 import { recognitionWarning } from './ocr/recognize-pages.ts';
+import { boxText } from './ocr/text-boxes.ts';
 import { orderLines } from './order-lines.ts';
 import type { TextPiece } from './page-text.ts';
 import { buildBlocks } from './paragraphs.ts';
@@ -85,7 +86,15 @@ async function buildDocument(input: ReaderInput, pdf: Pdf, warnings: PdfjsWarnin
   const lines = removeRunningLines(pages).flatMap((page) => page.lines);
   const writer = new TextWriter();
   for (const { kind, text, ...place } of buildBlocks(lines, input.chunkCharacters)) writer.write(kind, text, place);
-  return { ...writer.finish(), title, metadata, ...(pageWarnings.length > 0 && { warnings: pageWarnings }) };
+  const text = writer.finish();
+  const boxes = boxText(text, recognition?.pages ?? new Map());
+  return {
+    ...text,
+    ...(boxes.length > 0 && { boxes }),
+    title,
+    metadata,
+    ...(pageWarnings.length > 0 && { warnings: pageWarnings }),
+  };
 }
 
 async function openPdf(loading: Promise<Pdf>): Promise<Pdf> {

@@ -38,7 +38,10 @@ function markedBounds({ width, height, pixel }: ReturnType<typeof decode>) {
 
 const render = async (passage: string | null, { rotate = 0, page = 1, widthPixels = 612, lines = LINES } = {}) => {
   const content = makePdf([lines], { rotate });
-  const { png, isMarked } = await renderPage({ content, bytes: content.length }, { page, widthPixels, passage });
+  const { png, isMarked } = await renderPage(
+    { content, bytes: content.length },
+    { format: 'pdf', page, widthPixels, passage, boxes: [] },
+  );
   return { ...decode(png), isMarked };
 };
 
@@ -79,7 +82,10 @@ describe('renderPage', () => {
 
   it('limits the pixels of a narrow page', async () => {
     const content = Buffer.from(makePdf([LINES]).toString('latin1').replace('0 0 612 792', '0 0 006 999'), 'latin1');
-    const { png } = await renderPage({ content, bytes: content.length }, { page: 1, widthPixels: 2000, passage: null });
+    const { png } = await renderPage(
+      { content, bytes: content.length },
+      { format: 'pdf', page: 1, widthPixels: 2000, passage: null, boxes: [] },
+    );
     const { width, height } = decode(png);
     assert.ok(width * height <= 8_100_000 && height > 30_000, `${width} × ${height}`);
   });
@@ -87,6 +93,8 @@ describe('renderPage', () => {
   it('throws not_found for a page that does not exist, invalid_file for junk', async () => {
     await assert.rejects(render(null, { page: 2 }), { code: 'not_found' });
     const junk = { content: Buffer.from('junk'), bytes: 4 };
-    await assert.rejects(renderPage(junk, { page: 1, widthPixels: 100, passage: null }), { code: 'invalid_file' });
+    await assert.rejects(renderPage(junk, { format: 'pdf', page: 1, widthPixels: 100, passage: null, boxes: [] }), {
+      code: 'invalid_file',
+    });
   });
 });

@@ -1,16 +1,20 @@
 import { encodePng } from '../../lib/png.ts';
 import type { ReaderInput } from '../extracted-document.ts';
-import { IngestionError } from '../ingestion-error.ts';
+import { noPage } from '../limits.ts';
 import { type CharacterRange, locatePassage } from './locate-passage.ts';
+import { decodeImagePage } from './ocr/decode-image-page.ts';
 import { type Box, type PageBitmap, PdfiumDocument } from './pdfium.ts';
 
 /** A page to render. */
 export interface PageRequest {
+  format: 'pdf' | 'image';
   /** From 1. */
   page: number;
   widthPixels: number;
   /** Text to mark; null for none. */
   passage: string | null;
+  /** Boxes of the text on pages that OCR read, in thousandths of width and height; empty for others. */
+  boxes: readonly Box[];
 }
 
 /** A rendered page. */
@@ -27,23 +31,42 @@ const MARKER = [255, 226, 92] as const;
 /** Largest gap between marked characters that is filled, in heights of a line. */
 const MAX_GAP = 2;
 
-/** Renders a page of a PDF as PNG with a passage marked. Throws `not_found` for a page that does not exist. */
+/**
+ * Renders a page of a PDF or of an image as PNG with a passage marked. Throws `not_found` for a page that does not
+ * exist.
+ */
 export async function renderPage(
   input: Pick<ReaderInput, 'content' | 'bytes'>,
-  { page, widthPixels, passage }: PageRequest,
+  request: PageRequest,
 ): Promise<PageImage> {
+  const { bitmap, boxes } =
+    request.format === 'image'
+      ? { bitmap: await decodeImagePage(input, { ...request, maxPixels: MAX_PIXELS }), boxes: [] }
+      : await renderPdfPage(input, request);
+  const stored = request.boxes.map((box) => scaleBox(box, bitmap));
+  const marks = stored.length > 0 ? stored : boxes;
+  for (const box of marks) mark(bitmap, box);
+  return { png: await encodePng(bitmap.width, bitmap.height, bitmap.pixels), isMarked: marks.length > 0 };
+}
+
+function scaleBox({ left, top, right, bottom }: Box, { width, height }: PageBitmap): Box {
+  const [x, y] = [width / 1_000, height / 1_000];
+  return { left: left * x, top: top * y, right: right * x, bottom: bottom * y };
+}
+
+async function renderPdfPage(
+  input: Pick<ReaderInput, 'content' | 'bytes'>,
+  { page, widthPixels, passage }: PageRequest,
+) {
   const document = await PdfiumDocument.open(input);
   try {
-    if (page > document.pageCount) {
-      throw new IngestionError('not_found', `The document has ${document.pageCount} pages.`);
-    }
+    if (page > document.pageCount) throw noPage(document.pageCount);
     const size = document.pageSize(page);
     const fitting = Math.sqrt(MAX_PIXELS / Math.max(1, size.width * size.height));
     const pixelsPerPoint = Math.min(widthPixels / Math.max(1, size.width), fitting);
     const bitmap = document.renderPage(page, { pixelsPerPoint, isGray: false });
     const boxes = passage === null ? [] : locateBoxes(document, { page, passage, bitmap });
-    for (const box of boxes) mark(bitmap, box);
-    return { png: await encodePng(bitmap.width, bitmap.height, bitmap.pixels), isMarked: boxes.length > 0 };
+    return { bitmap, boxes };
   } finally {
     document.close();
   }

@@ -5,7 +5,7 @@ import { makePdf } from '../../../test/fixtures/documents-pdf.ts';
 import { chunkText } from '../../chunking/chunk-text.ts';
 import type { DocumentFormat } from '../../extraction/formats.ts';
 import { readDocument } from '../../extraction/read-document.ts';
-import { cite, viewCitedChunk, viewLaterPlaces } from './cite.ts';
+import { cite, viewCitedChunk, viewPlaces } from './cite.ts';
 import type { ContextChunk } from './gather-context.ts';
 
 /** Characters of two code units each, before and in the passage. */
@@ -118,8 +118,9 @@ describe('cite', () => {
         { start: 100 + second, page: 2, headingPath: ['Boats', '"Ferry"'] },
         { start: 100 + third, page: 2, headingPath: ['Museum'] },
       ],
+      boxes: null,
     } as unknown as ContextChunk;
-    const citable = { ...viewCitedChunk(chunk), ...viewLaterPlaces(chunk), file_id: null, source_uri: null, text };
+    const citable = { ...viewCitedChunk(chunk), ...viewPlaces(chunk), file_id: null, source_uri: null, text };
     const places = texts.map((answer) => {
       const [citation] = cite(answer, [citable]);
       return [citation?.file.page, citation?.file.heading_path];
@@ -130,5 +131,35 @@ describe('cite', () => {
       [2, ['Museum']],
     ]);
     assert.ok(!('later_places' in (cite(texts[1]!, [citable])[0]?.file ?? {})));
+  });
+
+  it('has the boxes of the passage on pages that OCR read, as shares of the page', () => {
+    const texts = ['Bread costs two pounds.', 'The ferry to Skelby leaves the harbour at noon.'];
+    const text = texts.join(' ');
+    const second = 100 + texts[0]!.length + 1;
+    const chunk = {
+      ...{ id: 'chunk_1', mimeType: null, startIndex: 100, endIndex: 100 + text.length, page: 3, cells: null },
+      ...{ headingPath: [], laterPlaces: null },
+      boxes: [
+        [100, second - 1, 3, 100, 200, 300, 220],
+        [second, second + 20, 3, 310, 200, 900, 221],
+        [second + 21, 100 + text.length, 4, 0, 0, 1000, 20],
+      ],
+    } as unknown as ContextChunk;
+    const citable = { ...viewCitedChunk(chunk), ...viewPlaces(chunk), file_id: null, source_uri: null, text };
+    const boxes = (answer: string, fields = {}) => cite(answer, [{ ...citable, ...fields }])[0]?.file.boxes;
+    const first = { page: 3, left: 0.1, top: 0.2, right: 0.3, bottom: 0.22 };
+    assert.deepEqual(boxes(texts[0]!), [first]);
+    const ferry = [
+      { page: 3, left: 0.31, top: 0.2, right: 0.9, bottom: 0.221 },
+      { page: 4, left: 0, top: 0, right: 1, bottom: 0.02 },
+    ];
+    assert.deepEqual(boxes(texts[1]!), ferry);
+    // A part of the chunk: its offsets are unknown, so the whole chunk is cited.
+    assert.deepEqual(boxes(texts[1]!, { text: texts[1]! }), [first, ...ferry]);
+    assert.equal(boxes(texts[0]!, { line_boxes: [] }), undefined);
+    const many = Array.from({ length: 201 }, () => [100, 101, 1, 0, 0, 1, 1]);
+    assert.equal(boxes(texts[0]!, { line_boxes: many })?.length, 200);
+    assert.ok(!('line_boxes' in (cite(texts[0]!, [citable])[0]?.file ?? {})));
   });
 });

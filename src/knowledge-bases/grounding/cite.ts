@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { hasSlides } from '../../extraction/formats.ts';
 import { attribute } from './attribution.ts';
 import type { ContextChunk } from './gather-context.ts';
-import type { CitedChunk, LaterPlaces, Link } from './schema.ts';
+import type { CitedChunk, LaterPlaces, LineBoxes, Link, PageBoxes } from './schema.ts';
 import { linkToPassage } from './text-fragment.ts';
 
 /** A chunk that an answer may cite. `file_id` is null where the API shows none for documents of other sources. */
@@ -11,7 +11,11 @@ export type CitableChunk<FileId extends string | null> = CitedChunk & {
   text: string;
   source_uri: string | null;
   later_places?: Static<typeof LaterPlaces>;
+  line_boxes?: Static<typeof LineBoxes>;
 };
+
+/** Maximum boxes of a citation. */
+const MAX_BOXES = 200;
 
 /** A citation of a file, and the address of the passage; null for uploaded files. */
 export interface Citation<FileId extends string | null> {
@@ -22,6 +26,7 @@ export interface Citation<FileId extends string | null> {
     index: number;
     start_index: number;
     end_index: number;
+    boxes?: PageBoxes;
   };
   link: Link | null;
 }
@@ -43,15 +48,19 @@ export function viewCitedChunk(chunk: ContextChunk): CitedChunk {
   };
 }
 
-/** The places that begin within a chunk, as a field; none when all of it is where its beginning is. */
-export function viewLaterPlaces({ laterPlaces }: ContextChunk): Pick<CitableChunk<null>, 'later_places'> {
-  if (laterPlaces === null) return {};
+/** The places that begin within a chunk and the boxes of its lines, as fields; absent where there are none. */
+export function viewPlaces({
+  laterPlaces,
+  boxes,
+}: ContextChunk): Pick<CitableChunk<null>, 'later_places' | 'line_boxes'> {
+  const places = laterPlaces?.map(({ start, page, headingPath }) => ({
+    document_start_index: start,
+    page,
+    heading_path: headingPath,
+  }));
   return {
-    later_places: laterPlaces.map(({ start, page, headingPath }) => ({
-      document_start_index: start,
-      page,
-      heading_path: headingPath,
-    })),
+    ...(places && { later_places: places }),
+    ...(boxes !== null && { line_boxes: boxes.map((box) => [...box]) }),
   };
 }
 
@@ -67,7 +76,7 @@ export function cite<FileId extends string | null>(
 ): Citation<FileId>[] {
   const distinct = [...new Map(chunks.map((chunk) => [chunk.chunk_id, chunk])).values()];
   return attribute(answer, distinct).map(({ chunk, start: answerStart, end: answerEnd, passage }) => {
-    const { text, source_uri: uri, file_id, later_places: places = [], ...cited } = chunk;
+    const { text, source_uri: uri, file_id, later_places: places = [], line_boxes: lines = [], ...cited } = chunk;
     const { document_name: title, document_start_index: from, document_end_index: to, slide } = cited;
     const span = { start_index: answerStart, end_index: answerEnd };
     // Where the prompt has only a part of the text, offsets differ from those of the document: cite the whole chunk.
@@ -80,10 +89,32 @@ export function cite<FileId extends string | null>(
       document_end_index: from + passage.end,
       ...{ page, heading_path, slide: slide === null ? null : page },
     };
+    const boxes = viewBoxes(lines, isWhole ? start : from, isWhole ? from + passage.end : to);
     const url = linkToPassage(uri, page, text.slice(passage.start, passage.end));
     return {
-      file: { type: 'file_citation', file_id, filename: title, index: answerEnd, ...cited, ...span, ...place },
+      file: {
+        type: 'file_citation',
+        file_id,
+        filename: title,
+        index: answerEnd,
+        ...cited,
+        ...span,
+        ...place,
+        ...boxes,
+      },
       link: url === null ? null : { url, title, ...span },
     };
   });
+}
+
+/** The boxes of a range of the document's text, as a field; absent without any. */
+function viewBoxes(lines: Static<typeof LineBoxes>, start: number, end: number): { boxes?: PageBoxes } {
+  const inRange = lines.filter(([lineStart = 0, lineEnd = 0]) => lineStart < end && lineEnd > start);
+  if (inRange.length === 0) return {};
+  return {
+    boxes: inRange.slice(0, MAX_BOXES).map(([, , page = 1, ...box]) => {
+      const [left = 0, top = 0, right = 0, bottom = 0] = box.map((thousandths) => thousandths / 1_000);
+      return { page, left, top, right, bottom };
+    }),
+  };
 }

@@ -35,6 +35,29 @@ export const LaterPlaces = Type.Array(
   { description: 'Pages and headings that begin within the chunk; absent when there are none.' },
 );
 
+/** Boxes of the lines of a chunk that OCR read, as they are stored. */
+export const LineBoxes = Type.Array(Type.Array(Type.Integer(), { minItems: 7, maxItems: 7 }), {
+  description:
+    "Of text that OCR read: start and end in the document's text, page, and left, top, right and bottom of each line on the page, in thousandths of its width and height. Lines are separated where sentences end.",
+});
+
+/** Boxes of a passage that OCR read. */
+const PageBoxes = Type.Array(
+  Type.Object({
+    page: Type.Integer({ description: 'From 1.' }),
+    left: Type.Number({ minimum: 0, maximum: 1 }),
+    top: Type.Number({ minimum: 0, maximum: 1 }),
+    right: Type.Number({ minimum: 0, maximum: 1 }),
+    bottom: Type.Number({ minimum: 0, maximum: 1 }),
+  }),
+  {
+    description:
+      'Where the passage is on pages that OCR read, line by line: distances from the left and upper edge of the page, in shares of its width and height. At most 200. Absent for text that OCR did not read.',
+  },
+);
+
+export type PageBoxes = Static<typeof PageBoxes>;
+
 const CitedChunk = Type.Object(CITED_CHUNK_FIELDS);
 
 /** A chunk that was read for an answer. */
@@ -54,6 +77,7 @@ export const fileCitation = <FileId extends Parameters<typeof Type.Array>[0]>(fi
     index: Type.Integer({ description: 'End of the cited part of the answer, in UTF-16 code units.' }),
     ...CITED_CHUNK_FIELDS,
     ...SPAN_FIELDS,
+    boxes: Type.Optional(PageBoxes),
   });
 
 /** The fields of a `url_citation`. */

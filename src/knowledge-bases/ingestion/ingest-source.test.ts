@@ -334,6 +334,7 @@ describe('ingestSource', () => {
       headingPath: [],
       page: null,
       laterPlaces: null,
+      boxes: null,
       cells: null,
     };
     const prepared = { chunks: [chunk], language: 'en' as const, contentHash: 'x', extractionHash: 'x' };

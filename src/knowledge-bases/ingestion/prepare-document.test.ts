@@ -20,4 +20,13 @@ describe('extractionHash', () => {
       }
     }
   });
+
+  it('changes with the boxes that OCR read', async () => {
+    const boxes = Array.from({ length: 600 }, (_, i) => [i, i + 1, 1, 10, 20, 30, 40] as const);
+    const hashWith = (some?: typeof boxes) =>
+      extractionHash({ text: 'a', blocks: [], ...(some && { boxes: some }) }, signal);
+    const hashes = [await hashWith(), await hashWith(boxes), await hashWith(boxes.slice(0, -1))];
+    assert.equal(new Set(hashes).size, 3);
+    assert.equal(await hashWith([]), hashes[0]);
+  });
 });

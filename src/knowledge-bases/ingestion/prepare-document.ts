@@ -181,7 +181,7 @@ async function chunkAndEmbed(
   };
 }
 
-/** SHA-256 of text and blocks, hexadecimal: documents with equal hashes have equal chunks. */
+/** SHA-256 of text, blocks and boxes, hexadecimal: documents with equal hashes have equal chunks. */
 export async function extractionHash(document: ExtractedText, signal: AbortSignal): Promise<string> {
   return (await runCooperatively(hashDocument(document), signal)).extractionHash;
 }
@@ -189,6 +189,7 @@ export async function extractionHash(document: ExtractedText, signal: AbortSigna
 function* hashDocument({
   text,
   blocks,
+  boxes = [],
 }: ExtractedText): CooperativeSteps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
   const hash = createHash('sha256');
   for (let from = 0, to = 0; from < text.length; from = to) {
@@ -205,7 +206,12 @@ function* hashDocument({
     hash.update(from === 0 ? json : `,${json}`);
     yield;
   }
-  return { contentHash, extractionHash: hash.update(']').digest('hex') };
+  hash.update(']');
+  for (let from = 0; from < boxes.length; from += STEP_BLOCKS) {
+    hash.update(JSON.stringify(boxes.slice(from, from + STEP_BLOCKS)));
+    yield;
+  }
+  return { contentHash, extractionHash: hash.digest('hex') };
 }
 
 /** Embeds any number of texts, with retries. Returns the vectors in order. */

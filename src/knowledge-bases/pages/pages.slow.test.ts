@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { makePdf } from '../../../test/fixtures/documents-pdf.ts';
+import { encodePng, encodeTiff, scanPage, scanPdf } from '../../../test/fixtures/scans.ts';
 import { encodeForm, sendForm } from '../../../test/forms.ts';
 import { assertError, useApi } from '../../../test/harness.ts';
+import type { TextBox } from '../../extraction/extracted-document.ts';
 import { CHECK_FILE } from '../../files/check-job.ts';
 import { newId } from '../../lib/ids.ts';
 import { chunks, documents } from '../documents/tables.ts';
@@ -36,7 +39,11 @@ const addSource = async (body: object): Promise<string> =>
   (await api.send('POST', `${BASES}/${base}/data-sources`, { body })).json.id;
 
 /** A document as ingestion writes it. */
-async function addDocument(fields: Partial<typeof documents.$inferInsert>, texts: readonly string[] = []) {
+async function addDocument(
+  fields: Partial<typeof documents.$inferInsert>,
+  texts: readonly string[] = [],
+  boxes: readonly TextBox[] = [],
+) {
   const { organizationId } = await api.authenticator.authenticate(`Bearer ${api.key}`);
   const id = newId('document');
   const at = new Date(1_763_683_200_000);
@@ -54,6 +61,7 @@ async function addDocument(fields: Partial<typeof documents.$inferInsert>, texts
     await api.db.sql.insert(chunks).values({
       ...{ id: chunkId, documentId: id, knowledgeBaseId: base, position, text, tokens: 9, startIndex },
       ...{ endIndex: startIndex + text.length, page: position + 1, headingPath: [] },
+      boxes: boxes.length === 0 ? null : [...boxes],
     });
     startIndex += text.length + 2;
   }
@@ -152,7 +160,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents/{document_id}/pages/{page}',
     const text = await addDocument({ mimeType: 'text/markdown', part: 'x1' });
     const answer = await get(1, '', { id: text });
     assertError(answer, 400, 'invalid_value', 'document_id');
-    assert.match(answer.json.error.message, /PDF documents have them/);
+    assert.match(answer.json.error.message, /PDF documents and images have them/);
     const line = await addDocument({ part: '7' });
     assertError(await get(1, '', { id: line }), 400, 'invalid_value', 'document_id');
     const config = { credentials: { integration_token: 'secret' } };
@@ -161,7 +169,53 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents/{document_id}/pages/{page}',
     assertError(await get(1, '', { id: attachment }), 400, 'invalid_value', 'document_id');
   });
 
+  it('renders images, and marks text that OCR read by its boxes', async () => {
+    const scans = [await scanPage(LINES), await scanPage(LINES.toReversed())];
+    const [first = '', second = ''] = LINES;
+    const boxes: TextBox[] = [
+      [0, first.length, 1, 100, 100, 400, 120],
+      [first.length + 2, TEXT.length, 2, 100, 140, 400, 160],
+    ];
+    for (const [name, mimeType, content, pages] of [
+      ['scan.png', 'image/png', encodePng(scans[0] ?? assert.fail()), 1],
+      ['scan.tiff', 'image/tiff', encodeTiff(scans), 2],
+      ['scan.pdf', 'application/pdf', scanPdf(scans.map((scan) => ({ scan }))), 2],
+    ] as const) {
+      const id = await addDocument({ itemKey: await upload(name, content), mimeType }, LINES, boxes);
+      const [chunkId] = chunkIds.slice(-2);
+      const plain = await get(1, 'width=400', { id });
+      assert.deepEqual([plain.status, plain.width, plain.isMarked], [200, 400, null], name);
+      const marked = await get(1, `width=400&chunk_id=${chunkId}`, { id });
+      assert.deepEqual([marked.isMarked, marked.bytes.equals(plain.bytes)], ['true', false], name);
+      const range = await get(1, `width=400&start=4&end=${first.length}`, { id });
+      assert.deepEqual([range.isMarked, range.bytes.equals(marked.bytes)], ['true', true], name);
+      const query = `start=${TEXT.indexOf(second)}&end=${TEXT.length}`;
+      assert.equal((await get(1, query, { id })).isMarked, 'false', name);
+      if (pages === 2) assert.equal((await get(2, query, { id })).isMarked, 'true', name);
+      assertError(await get(pages + 1, '', { id }), 404, 'page_not_found', 'page');
+    }
+  });
+
+  it('does not enlarge an image, and answers 304 only for the same boxes', async () => {
+    const itemKey = await upload('scan.png', encodePng(await scanPage(LINES, { dpi: 50 })));
+    const id = await addDocument({ itemKey, mimeType: 'image/png' }, [TEXT], [[0, 9, 1, 0, 0, 9, 9]]);
+    const chunkId = chunkIds.at(-1) ?? '';
+    const page = await get(1, `width=2000&chunk_id=${chunkId}`, { id });
+    assert.equal(page.width, 425);
+    const again = () =>
+      get(1, `width=2000&chunk_id=${chunkId}`, { id, headers: { 'if-none-match': page.headers.get('etag') ?? '' } });
+    assert.equal((await again()).status, 304);
+    await api.db.sql
+      .update(chunks)
+      .set({ boxes: [[0, 9, 1, 0, 0, 9, 10]] })
+      .where(eq(chunks.id, chunkId));
+    assert.equal((await again()).status, 200);
+  });
+
   it('400 for a file that cannot be rendered', async () => {
+    const half = await upload('half.png', encodePng(await scanPage(LINES)).subarray(0, 2_000));
+    const image = await get(1, '', { id: await addDocument({ itemKey: half, mimeType: 'image/png' }) });
+    assertError(image, 400, 'invalid_value', 'document_id');
     const damaged = await upload('damaged.pdf', Buffer.from(`%PDF-1.4\n${'damaged '.repeat(100)}`));
     const id = await addDocument({ itemKey: damaged });
     const answer = await get(1, '', { id });

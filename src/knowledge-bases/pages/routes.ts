@@ -32,7 +32,7 @@ export function pageRoutes(app: App, deps: FetchDeps): void {
     '/v1/knowledge-bases/:kb_id/documents/:document_id/pages/:page',
     {
       schema: {
-        summary: 'A page of a PDF as an image',
+        summary: 'A page of a PDF or of an image as PNG',
         description: 'With a passage marked, such as that of a citation. `If-None-Match` is supported.',
         tags: ['Documents'],
         params: PageParams,

@@ -28,7 +28,8 @@ export const PageQuery = Type.Object({
       minimum: 100,
       maximum: 2000,
       default: 1000,
-      description: 'Width of the image in pixels. Less for a page that would have more than 8 million pixels.',
+      description:
+        'Width of the image in pixels. Less for a page that would have more than 8 million pixels, and for an image file with fewer columns.',
     }),
   ),
 });

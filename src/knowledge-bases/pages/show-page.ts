@@ -4,6 +4,7 @@ import { type ApiError, engineUnavailable, invalidValue, missingField, notFound 
 import type { Extractor } from '../../extraction/extractor.ts';
 import { documentFormat } from '../../extraction/formats.ts';
 import { IngestionError } from '../../extraction/ingestion-error.ts';
+import type { Box } from '../../extraction/pdf/pdfium.ts';
 import type { PageImage } from '../../extraction/pdf/render-page.ts';
 import { matchesEtag } from '../../files/content-response.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
@@ -38,7 +39,7 @@ const MAX_MARKED_CHARACTERS = 20_000;
 /** Chunks that such a text overlaps at most: the smallest have 16 tokens. */
 const MAX_CHUNKS = 1_000;
 /** Changes with the rendering, so that browsers replace the images that they have. */
-const RENDERING = 1;
+const RENDERING = 2;
 /** Time limit of a request, with the wait for other pages: somebody looks at the screen. */
 const TIMEOUT_MS = 30_000;
 const RETRY_SECONDS = 5;
@@ -47,22 +48,23 @@ const RETRY_SECONDS = 5;
 const pages = new FairSemaphore({ total: 2, perGroup: 1 });
 
 /**
- * Renders a page of a PDF with a passage marked. Throws 404 for documents, chunks, files and pages that do not exist,
- * 400 for other formats and for files that cannot be rendered, 503 when rendering takes too long.
+ * Renders a page of a PDF or of an image with a passage marked. Throws 404 for documents, chunks, files and pages that
+ * do not exist, 400 for other formats and for files that cannot be rendered, 503 when rendering takes too long.
  */
 export async function showPage(deps: PageDeps, call: PageCall): Promise<ShownPage> {
   const { organizationId, params, query, ifNoneMatch } = call;
   const row = await findDocument(deps, organizationId, params);
-  if (row.part !== '' || documentFormat(row.itemKey, row.mimeType) !== 'pdf') {
+  const format = documentFormat(row.itemKey, row.mimeType);
+  if (row.part !== '' || (format !== 'pdf' && format !== 'image')) {
     throw invalidValue(
       'document_id',
-      'names a document without pages that can be shown; PDF documents have them. The text of others is in their chunks',
+      'names a document without pages that can be shown; PDF documents and images have them. The text of others is in their chunks',
     );
   }
-  const passage = await readPassage(deps, row, query);
   const { width: widthPixels = DEFAULT_WIDTH } = query;
   const { page } = params;
-  const etag = `"${hash('sha256', JSON.stringify([RENDERING, row.id, row.contentHash, row.fingerprint, page, widthPixels, passage]))}"`;
+  const { passage, boxes } = await readPassage(deps, row, page, query);
+  const etag = `"${hash('sha256', JSON.stringify([RENDERING, row.id, row.contentHash, row.fingerprint, page, widthPixels, passage, boxes]))}"`;
   if (matchesEtag(ifNoneMatch, etag)) return { etag, image: null };
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const signal = AbortSignal.any([call.signal, timeout]);
@@ -70,7 +72,8 @@ export async function showPage(deps: PageDeps, call: PageCall): Promise<ShownPag
     return await pages.within(organizationId, signal, async () => {
       const file = await fetchSourceFile(deps, row, signal);
       try {
-        return { etag, image: await deps.extractor.render(file.bytes, { page, widthPixels, passage }, signal) };
+        const request = { format, page, widthPixels, passage, boxes };
+        return { etag, image: await deps.extractor.render(file.bytes, request, signal) };
       } finally {
         await file.close();
       }
@@ -81,22 +84,35 @@ export async function showPage(deps: PageDeps, call: PageCall): Promise<ShownPag
   }
 }
 
-/** The text to mark; null without any. */
-async function readPassage(deps: PageDeps, row: DocumentRow, { chunk_id: id, start, end }: PageQuery) {
+/** The text to mark, null without any, and its boxes on a page that OCR read. */
+async function readPassage(deps: PageDeps, row: DocumentRow, page: number, { chunk_id: id, start, end }: PageQuery) {
   if (id !== undefined) {
     if (start !== undefined || end !== undefined)
       throw invalidValue('chunk_id', "cannot be combined with 'start' and 'end'");
     const chunk = await findRow('chunk', id, 'chunk_id', () => selectDocumentChunk(deps.db.sql, row.id, id));
-    return chunk.text.slice(0, MAX_MARKED_CHARACTERS);
+    const boxes = selectBoxes([chunk], { page, start: chunk.startIndex, end: chunk.endIndex });
+    return { passage: chunk.text.slice(0, MAX_MARKED_CHARACTERS), boxes };
   }
-  if (start === undefined && end === undefined) return null;
+  if (start === undefined && end === undefined) return { passage: null, boxes: [] };
   if (start === undefined) throw missingField('start');
   if (end === undefined) throw missingField('end');
   if (end <= start || end - start > MAX_MARKED_CHARACTERS) {
     throw invalidValue('end', `must be greater than 'start', by at most ${MAX_MARKED_CHARACTERS}`);
   }
   const chunks = await selectDocumentChunks(deps.db.sql, row.id, { after: null, limit: MAX_CHUNKS }, { start, end });
-  return joinChunks(chunks, start, end);
+  return { passage: joinChunks(chunks, start, end), boxes: selectBoxes(chunks, { page, start, end }) };
+}
+
+/** The boxes of a range of the text on a page. Overlapping chunks share boxes, which are marked once. */
+function selectBoxes(
+  chunks: readonly Pick<ChunkRow, 'boxes'>[],
+  range: { page: number; start: number; end: number },
+): Box[] {
+  const boxes = new Map<number, Box>();
+  for (const [start, end, page, left, top, right, bottom] of chunks.flatMap((chunk) => chunk.boxes ?? [])) {
+    if (page === range.page && start < range.end && end > range.start) boxes.set(start, { left, top, right, bottom });
+  }
+  return [...boxes.values()];
 }
 
 /** The characters `start` to `end` of the text that chunks are parts of; a space for the white space between them. */

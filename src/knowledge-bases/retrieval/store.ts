@@ -13,6 +13,7 @@ export interface RetrievedChunkRow {
   cells: string | null;
   headingPath: string[];
   laterPlaces: TextChunk['laterPlaces'];
+  boxes: TextChunk['boxes'];
   startIndex: number;
   endIndex: number;
   documentId: string;
@@ -39,7 +40,7 @@ const selectChunksJson = prepared(
   'select_chunks',
   `select coalesce(json_agg(chunk), '[]') as chunks
   from json_array_elements_text($1::json->'ids') as requested(id), lateral (
-    select c.id, c.text, c.tokens, c.page, c.cells, c.heading_path as "headingPath", c.later_places as "laterPlaces", c.start_index as "startIndex", c.end_index as "endIndex",
+    select c.id, c.text, c.tokens, c.page, c.cells, c.heading_path as "headingPath", c.later_places as "laterPlaces", c.boxes, c.start_index as "startIndex", c.end_index as "endIndex",
       c.document_id as "documentId", d.name as "documentName", d.source_uri as "sourceUri", d.source_type as "sourceType", d.mime_type as "mimeType", d.metadata,
       floor(extract(epoch from d.updated_at)) as "updatedAt",
       coalesce(d.expires_at <= to_timestamp(($1::json->>'seconds')::double precision), false) as "isExpired",

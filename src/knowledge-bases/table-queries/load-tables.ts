@@ -68,6 +68,7 @@ function selectRows(sql: Sql, documentIds: readonly string[]) {
       cells: chunks.cells,
       headingPath: chunks.headingPath,
       laterPlaces: chunks.laterPlaces,
+      boxes: chunks.boxes,
     })
     .from(chunks)
     .innerJoin(documents, eq(documents.id, chunks.documentId))

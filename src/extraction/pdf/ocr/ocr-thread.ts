@@ -101,7 +101,7 @@ async function recognize(image: Uint8Array, orientation: number, dpi: number | n
     const { skew } = measureDirection(tesseract.binarize());
     if (skew !== 0) tesseract.turn(turned, -skew);
     const tsv = engine.systemArguments === null ? tesseract.recognize(dpi) : await recognizeBySystem(tesseract, dpi);
-    const page = parseTsv(tsv, dpi ?? RENDER_DPI);
+    const page = parseTsv(tsv, dpi ?? RENDER_DPI, { quarters, skew });
     if (best === null || page.confidence > best.confidence) best = page;
     if (page.words === 0 || page.confidence >= UPRIGHT_CONFIDENCE) break;
   }

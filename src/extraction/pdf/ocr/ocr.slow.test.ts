@@ -87,6 +87,23 @@ describe('OCR', () => {
       [4, 4],
     ]);
     assert.equal(document.metadata['pages'], 4);
+    const boxes = document.boxes ?? [];
+    // Each line has boxes near to where it was drawn: from 80 of 612 points, and from 280 to 304 above the middle.
+    for (const page of [1, 2, 3, 4]) {
+      const onPage = boxes.filter((box) => box[2] === page);
+      const [left, top] = [3, 4].map((i) => Math.min(...onPage.map((box) => box[i] as number))) as [number, number];
+      const [right, bottom] = [5, 6].map((i) => Math.max(...onPage.map((box) => box[i] as number))) as [number, number];
+      // Upright, lines begin in the upper left; the page is turned clockwise.
+      const start = [
+        [left, top],
+        [top, 1000 - right],
+        [1000 - right, 1000 - bottom],
+        [1000 - bottom, left],
+      ][page === 1 ? 0 : page - 1];
+      assert.ok(start !== undefined && (start[0] ?? 0) > 100 && (start[0] ?? 0) < 200, `page ${page}: ${start}`);
+      assert.ok((start[1] ?? 0) > 70 && (start[1] ?? 0) < 160, `page ${page}: ${start}`);
+      assert.ok(onPage.every(([from, to]) => document.text.slice(from, to).trim() !== ''));
+    }
   });
 
   it('reads only the pages of a PDF that are scans', async () => {
@@ -99,6 +116,16 @@ describe('OCR', () => {
     const document = requireDocument(await extract('a.pdf', file, extractor));
     const [first, second, third, ...others] = pages(document);
     assert.deepEqual(first, [1, OFFICE.join(' ')]);
+    assert.deepEqual(
+      document.boxes?.map(([start, end, page]) => [page, document.text.slice(start, end)]),
+      [
+        [1, OFFICE[0]],
+        [1, OFFICE[1]],
+        [2, CRANE[0]],
+        [2, CRANE[1]],
+        [2, 'Scanned by a program'],
+      ],
+    );
     assert.deepEqual(second, [2, `${CRANE.join(' ')} Scanned by a program`]);
     assert.match(String(third), /^3,Two lanterns .* lives in the tower\. The keeper lives/);
     assert.deepEqual(others, []);
@@ -116,6 +143,7 @@ describe('OCR', () => {
       [2, 'Second.'],
     ]);
     assert.deepEqual(warnings(document), []);
+    assert.ok(!('boxes' in document));
   });
 
   it('rejects bombs, damaged images, other formats and pages without text', async () => {

@@ -5,6 +5,7 @@ import type { PageLines } from '../running-lines.ts';
 import { selectOcrEngine } from './ocr-engine.ts';
 import type { PageTask } from './ocr-thread.ts';
 import { recognizeInThreads } from './ocr-threads.ts';
+import type { RecognizedPage } from './recognized-page.ts';
 
 /** A page to read, with its number in the document. */
 export type NumberedTask = PageTask & { page: number };
@@ -12,7 +13,7 @@ export type NumberedTask = PageTask & { page: number };
 /** What OCR read of a document. */
 export interface Recognition {
   /** Pages with words, by their number. */
-  pages: ReadonlyMap<number, PageLines & { words: number; confidence: number }>;
+  pages: ReadonlyMap<number, PageLines & RecognizedPage>;
   /** Why pages were skipped, by their number. */
   skipped: ReadonlyMap<number, string>;
 }
