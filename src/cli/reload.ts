@@ -6,7 +6,15 @@ import type { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
 import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 
 /** Settings that a running service applies. */
-const RELOADED = ['logLevel', 'rateLimits', 'models', 'upstreamUrl', 'upstreamApiKey', 'upstreamModel'] as const;
+const RELOADED = [
+  'logLevel',
+  'rateLimits',
+  'models',
+  'upstreamUrl',
+  'upstreamApiKey',
+  'upstreamModel',
+  'upstreamProtocol',
+] as const;
 
 const pickReloaded = (sources: Config['sources']): Config['sources'] =>
   Object.fromEntries(RELOADED.flatMap((name) => (sources[name] === undefined ? [] : [[name, sources[name]]])));

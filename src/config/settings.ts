@@ -25,6 +25,8 @@ export interface Setting {
 const Text = Type.String({ minLength: 1 });
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
 
+const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
+
 /** Fields that this service sets or checks itself, so that no request may replace them. */
 const OWN_UPSTREAM_FIELDS: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'prompt', 'suffix', 'echo', 'stream', 'stream_options', 'n', 'best_of', 'stop', 'seed'],
@@ -102,7 +104,7 @@ export const SETTINGS = {
     default: null,
     list: true,
     description:
-      'Base URL of an OpenAI-compatible server (vLLM, SGLang, llama-server, Ollama, TGI) that serves every chat and completion model. Several URLs are load-balanced (least outstanding requests).',
+      "Base URL of an OpenAI-compatible server (vLLM, SGLang, llama-server, Ollama, TGI), or one of Anthropic's Messages (`QUIRE_UPSTREAM_PROTOCOL`), that serves every chat and completion model. Several URLs are load-balanced (least outstanding requests).",
   },
   upstreamApiKey: {
     env: 'QUIRE_UPSTREAM_API_KEY',
@@ -110,7 +112,7 @@ export const SETTINGS = {
     schema: Text,
     default: null,
     secret: true,
-    description: 'Bearer key of the upstream.',
+    description: 'Key of the upstream.',
   },
   upstreamModel: {
     env: 'QUIRE_UPSTREAM_MODEL',
@@ -118,6 +120,13 @@ export const SETTINGS = {
     schema: Text,
     default: null,
     description: "Model name sent to the upstream. Unset: Quire's model id.",
+  },
+  upstreamProtocol: {
+    env: 'QUIRE_UPSTREAM_PROTOCOL',
+    file: 'upstream_protocol',
+    schema: Type.Enum(UPSTREAM_PROTOCOLS),
+    default: 'openai',
+    description: "API that the upstream speaks: OpenAI's, or Anthropic's Messages.",
   },
   upstreamParameters: {
     env: 'QUIRE_UPSTREAM_PARAMETERS',
@@ -362,7 +371,13 @@ export const ModelBinding = Type.Object(
     upstream_model: Type.Optional(
       Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),
     ),
-    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: bearer key of the server.' })),
+    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: key of the server.' })),
+    protocol: Type.Optional(
+      Type.Enum(UPSTREAM_PROTOCOLS, {
+        description:
+          "`upstream`: API of the server. `anthropic`: Anthropic's Messages, for chat models. Default: `openai`.",
+      }),
+    ),
     context_length: Type.Optional(
       Type.Integer({
         minimum: 16,

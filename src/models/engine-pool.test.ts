@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { embeddingRequest } from '../../test/embedding-conformance.ts';
+import { chatRequest } from '../../test/engine-conformance.ts';
 import { type ArchitectureName, writeArchitecture } from '../../test/fixtures/architectures/write-architecture.ts';
 import { SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
 import { loadConfig } from '../config/config.ts';
@@ -53,5 +54,32 @@ describe('ids that are bound to a GGUF of the operator', () => {
     await assert.rejects(of('embedding', await modelFile('bge-reranker')), refused('x', /is a reranker; bind a GGUF/));
     await assert.rejects(of('rerank', { file: join(folder, 'none.gguf') }), refused('x', /does not exist/));
     await assert.rejects(of('rerank', { engine: 'local' }), refused('x', /'engine: local' needs 'file'/));
+  });
+});
+
+describe('ids that are bound to a server of Anthropic Messages', () => {
+  const base_urls = ['http://127.0.0.1:9'];
+
+  it('chat models use it, by their binding or by QUIRE_UPSTREAM_PROTOCOL, and not with base URLs of their own', async () => {
+    const settings = { QUIRE_DATA_DIR: folder, QUIRE_UPSTREAM_URL: base_urls[0], QUIRE_UPSTREAM_PROTOCOL: 'anthropic' };
+    const pool = new EnginePool(loadConfig(settings), createLogger('silent'), lifecycle);
+    const rejected = async (binding?: Parameters<typeof pool.startGeneration>[1]) => {
+      const engine = await pool.startGeneration('x', binding);
+      const error = await engine
+        .generate(chatRequest('a', { choices: 2 }), never)
+        .next()
+        .catch((reason) => reason);
+      return error.param;
+    };
+    assert.equal(await rejected(), 'n');
+    assert.equal(await rejected({ engine: 'upstream' }), 'n');
+    assert.equal(await rejected({ base_urls, protocol: 'anthropic' }), 'n');
+    // A server of OpenAI's API may return several choices, if it were there.
+    assert.equal(await rejected({ base_urls }), null);
+  });
+
+  it('embedding models are rejected by a sentence that names the id', async () => {
+    const bound = engines.startEngine('embedding', 'x', { base_urls, protocol: 'anthropic' });
+    await assert.rejects(bound, /^OperatorError: models\.x: 'protocol: anthropic' is for chat models/);
   });
 });

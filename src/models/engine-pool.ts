@@ -100,6 +100,8 @@ export class EnginePool {
       baseUrls,
       model: binding?.upstream_model ?? this.#config.upstreamModel ?? id,
       apiKey: this.#selectApiKey(binding),
+      // As the key: the setting describes the server of `QUIRE_UPSTREAM_URL`.
+      protocol: binding?.protocol ?? (binding?.base_urls ? 'openai' : this.#config.upstreamProtocol),
       contextLength: binding?.context_length ?? null,
       proxy: this.#config.proxy,
     };
@@ -180,6 +182,8 @@ export class EnginePool {
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);
     if (baseUrls === undefined || binding?.engine === 'bundled') return null;
+    if (binding?.protocol === 'anthropic')
+      throw new OperatorError(`models.${id}: 'protocol: anthropic' is for chat models; this id needs 'openai'.`);
     return {
       baseUrls,
       model: binding?.upstream_model ?? id,

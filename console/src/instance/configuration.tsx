@@ -134,9 +134,17 @@ function ModelTable({ models }: { models: Configuration['models'] }) {
           { heading: texts.title, cell: ({ id }) => <Text fw={500}>{id}</Text> },
           {
             heading: configuration.binding,
-            cell: ({ alias, engine, file, base_urls, upstream_model, has_api_key }) => (
+            cell: ({ alias, engine, file, base_urls, protocol, upstream_model, has_api_key }) => (
               <Text size="sm" className="breakable">
-                {[alias, engine, file, ...base_urls, upstream_model, has_api_key ? configuration.apiKey : null]
+                {[
+                  alias,
+                  engine,
+                  file,
+                  ...base_urls,
+                  protocol,
+                  upstream_model,
+                  has_api_key ? configuration.apiKey : null,
+                ]
                   .filter((part) => part !== null)
                   .join(' · ')}
               </Text>

@@ -3,6 +3,7 @@ import { retry } from '../../lib/retry.ts';
 import type { Endpoints } from './base-url.ts';
 import {
   exchangeErrorToApiError,
+  OVERLOAD_STATUSES,
   parseUpstreamError,
   type UpstreamError,
   type UpstreamErrorContext,
@@ -19,7 +20,7 @@ const MAX_WAIT_MS = 5_000;
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Statuses that are worth another attempt. */
-const TRANSIENT_STATUSES = new Set([429, 502, 503, 504]);
+const TRANSIENT_STATUSES = new Set([...OVERLOAD_STATUSES, 502, 503, 504]);
 
 /** Replicas, credentials and timeouts of a request. */
 export interface AttemptContext {
@@ -133,8 +134,8 @@ function rejectedAttempt(
 ): RejectedAttempt {
   const { status, retryAfterSeconds } = upstreamError;
   const isPassing = TRANSIENT_STATUSES.has(status);
-  // 429 is not a fault of the replica; a 502 of a proxy in front of it is.
-  if (isPassing && status !== 429) replicas.failed(replica, `status ${status}`);
+  // An overload is not a fault of the replica; a 502 of a proxy in front of it is.
+  if (isPassing && !OVERLOAD_STATUSES.has(status)) replicas.failed(replica, `status ${status}`);
   const error = upstreamErrorToApiError(upstreamError, errorContext);
   return { error, isPassing, waitMs: retryAfterSeconds === null ? null : retryAfterSeconds * 1000 };
 }

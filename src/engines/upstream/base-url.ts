@@ -5,6 +5,9 @@ export interface Endpoints {
   /** Paths, with the query of the base URL. */
   chat: string;
   text: string;
+  /** Anthropic's Messages, and the count of their tokens. */
+  messages: string;
+  messageTokens: string;
   models: string;
   moderations: string;
   embeddings: string;
@@ -38,6 +41,8 @@ export function parseEndpoints(baseUrl: string): Endpoints {
     origin: url.origin,
     chat: `${base}/chat/completions${url.search}`,
     text: `${base}/completions${url.search}`,
+    messages: `${base}/messages${url.search}`,
+    messageTokens: `${base}/messages/count_tokens${url.search}`,
     models: `${base}/models${url.search}`,
     moderations: `${base}/moderations${url.search}`,
     embeddings: `${base}/embeddings${url.search}`,

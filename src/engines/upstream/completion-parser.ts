@@ -18,6 +18,8 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   tool_use: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
+  refusal: 'content_filter',
+  model_context_window_exceeded: 'length',
 };
 
 interface ChoiceState {

@@ -12,6 +12,7 @@ import {
   toUpstreamError,
   upstreamErrorToApiError,
 } from './error-mapping.ts';
+import type { ChunkReader } from './generation-dialect.ts';
 import { HttpExchangeError } from './http-exchange.ts';
 import { type CompletionContext, promptField, type StartedResponse } from './start-completion.ts';
 import type { UpstreamChunk } from './upstream-chunk.ts';
@@ -32,6 +33,7 @@ export class CompletionStream {
   readonly #request: GenerationRequest;
   readonly #started: StartedResponse;
   readonly #signal: AbortSignal;
+  readonly #toChunk: ChunkReader;
   readonly #reader: CompletionParser;
   readonly #parser = new SseParser();
   /** The first fragment, until it is parsed. */
@@ -47,6 +49,7 @@ export class CompletionStream {
     this.#request = request;
     this.#started = started;
     this.#signal = signal;
+    this.#toChunk = context.dialect.createReader(request);
     this.#reader = new CompletionParser(request);
     this.#first = started.first;
   }
@@ -89,7 +92,9 @@ export class CompletionStream {
 
   #parseChunk(data: string, events: GenerationEvent[]): void {
     const chunk = this.#parse(data);
-    if (chunk !== null) this.#reader.parseChunk(chunk, events);
+    if (chunk === null) return;
+    this.#reader.parseChunk(chunk, events);
+    if (chunk.isLast) this.#end(events);
   }
 
   async #readJson(first: Buffer | null, events: GenerationEvent[]): Promise<void> {
@@ -118,7 +123,7 @@ export class CompletionStream {
     // The text must not reach the log: it is part of a completion.
     if (chunk === undefined) throw new Error(`the upstream sent ${text.length} characters that are not JSON`);
     if (!isRecord(chunk)) return null;
-    if (!chunk['error'] && chunk['object'] !== 'error') return chunk;
+    if (!chunk['error'] && chunk['object'] !== 'error') return this.#toChunk(chunk);
     const upstreamError = toUpstreamError(errorFrameStatus(chunk['error'] ?? chunk), chunk, null);
     const { apiKey } = this.#context;
     const contextLength = this.#context.contextLength();
@@ -150,8 +155,8 @@ export class CompletionStream {
   }
 
   #address(): string {
-    const { endpoints } = this.#started.replica;
-    return redactedUrl(this.#started.replica, this.#request.prompt.kind === 'chat' ? endpoints.chat : endpoints.text);
+    const { replica } = this.#started;
+    return redactedUrl(replica, replica.endpoints[this.#context.dialect.endpoint(this.#request)]);
   }
 }
 

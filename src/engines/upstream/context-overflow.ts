@@ -6,9 +6,9 @@ export interface ContextOverflow {
   contextTokens: number | null;
 }
 
-/** Matches messages about the context length of OpenAI, vLLM, SGLang, TGI, llama-server and others. */
+/** Matches messages about the context length of OpenAI, Anthropic, vLLM, SGLang, TGI, llama-server and others. */
 const ABOUT_CONTEXT =
-  /context (?:length|window|size)|maximum (?:model|sequence|input|prompt) length|`inputs` (?:tokens|must have)|prompt is too long|too large for model with \d+ maximum/i;
+  /context (?:length|window|size|limit)|maximum (?:model|sequence|input|prompt) length|`inputs` (?:tokens|must have)|prompt is too long|too large for model with \d+ maximum/i;
 
 const CONTEXT_TOKENS = [
   /context (?:length|window|size)[^.\d]{0,20}?(\d+)/i,
@@ -16,6 +16,7 @@ const CONTEXT_TOKENS = [
   /must have (?:less|fewer) than (\d+) tokens/i,
   /must be <= (\d+)/i,
   /tokens > (\d+) maximum/i,
+  /context limit: \d+ \+ \d+ > (\d+)/i,
 ];
 
 const PROMPT_TOKENS = [
@@ -27,6 +28,7 @@ const PROMPT_TOKENS = [
   /prompt contains (\d+) tokens/i,
   /given: (\d+)/i,
   /too long: (\d+) tokens/i,
+  /context limit: (\d+) \+/i,
 ];
 
 /** Parses an upstream error about the context length; null for other errors. */

@@ -22,6 +22,21 @@ const NO_SYSTEM_ROLE = /\bsystem role (?:is )?not supported\b|^conversation role
 /** Statuses for errors in the request itself. */
 const CLIENT_ERROR_STATUSES = new Set([400, 413, 422, 501]);
 
+/** Statuses of a server that has more requests than it serves; 529 is Anthropic's. */
+export const OVERLOAD_STATUSES: ReadonlySet<number> = new Set([429, 529]);
+
+/** Statuses of errors within a stream, by the type that names them. */
+const STATUS_BY_TYPE: ReadonlyMap<unknown, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+]);
+
 /** An error response of an upstream. */
 export interface UpstreamError {
   status: number;
@@ -45,8 +60,8 @@ export interface UpstreamErrorContext {
 
 /**
  * Parses the error formats of servers: `{error: {message, code}}` (OpenAI, vLLM, llama-server), `{error: "text",
- * error_type}` (TGI, Ollama), `{message, object: "error"}` (older vLLM), `{detail: ...}` (FastAPI) and plain text. HTML
- * is dropped.
+ * error_type}` (TGI, Ollama), `{type: "error", error: {type, message}}` (Anthropic), `{message, object: "error"}`
+ * (older vLLM), `{detail: ...}` (FastAPI) and plain text. HTML is dropped.
  */
 export function parseUpstreamError(status: number, body: string, retryAfter: string | null): UpstreamError {
   const waitMs = parseRetryAfter(retryAfter);
@@ -71,9 +86,8 @@ export function errorFrameStatus(error: unknown): number {
   const code = isRecord(error) ? (error['http_status_code'] ?? error['code'] ?? error['status']) : null;
   const status = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code;
   if (typeof status === 'number' && status >= 400 && status <= 599) return status;
-  return isRecord(error) && (error['type'] === 'invalid_request_error' || error['code'] === 'context_length_exceeded')
-    ? 400
-    : 500;
+  if (!isRecord(error)) return 500;
+  return error['code'] === 'context_length_exceeded' ? 400 : (STATUS_BY_TYPE.get(error['type']) ?? 500);
 }
 
 /** Returns the context overflow that an error reports; null for other errors. */
@@ -112,7 +126,7 @@ export function upstreamErrorToApiError(upstreamError: UpstreamError, context: U
     const why = "The model's server does not know the model. The operator has to check its name and address.";
     return engineUnavailable(why, OPERATOR_SECONDS, cause);
   }
-  if (status === 429) return engineUnavailable("The model's server is overloaded.", wait, cause);
+  if (OVERLOAD_STATUSES.has(status)) return engineUnavailable("The model's server is overloaded.", wait, cause);
   if (status === 503) return engineUnavailable("The model's server is not ready.", wait, cause);
   return engineUnavailable("The model's server returned an error.", wait, cause);
 }

@@ -2,14 +2,19 @@ import { isRecord, parseJson } from '../../lib/json.ts';
 import { Exchange, HttpExchangeError } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
+import type { UpstreamProtocol } from './upstream-protocol.ts';
 
 /** Maximum bytes of a model list: a router with thousands of models sends a megabyte. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
+
+const NOT_REPORTED: UpstreamModelInfo = { contextLength: null, outputTokens: null, ownedBy: null };
 
 /** What an upstream reports about its model; null: not reported. */
 export interface UpstreamModelInfo {
   /** Context length in tokens, as vLLM, SGLang and llama-server report it. */
   contextLength: number | null;
+  /** Maximum tokens of a completion, as Anthropic reports it. */
+  outputTokens: number | null;
   /** Such as `vllm` or `llamacpp`. */
   ownedBy: string | null;
 }
@@ -17,22 +22,23 @@ export interface UpstreamModelInfo {
 /** Parameters of a probe. */
 export interface ProbeContext {
   model: string;
+  protocol: UpstreamProtocol;
   headers: Record<string, string>;
   timeouts: UpstreamTimeouts;
 }
 
 /**
- * Requests the model list of a replica, and the properties of a llama-server. Resolves when it could generate, even
+ * Requests the models of a replica, and the properties of a llama-server. Resolves when it could generate, even
  * without such a list; otherwise throws an Error with a sentence for the operator, or the signal's reason.
  */
 export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<UpstreamModelInfo> {
-  const { origin, models, props } = replica.endpoints;
+  const { origin, props } = replica.endpoints;
   try {
-    const { status, text } = await get(replica, models, context, signal);
+    const { status, text } = await get(replica, modelPath(replica, context), context, signal);
     if (status === 401 || status === 403)
       throw new Error(`The upstream at ${origin} rejects the API key (status ${status}).`);
     if (status >= 500) throw new Error(`The upstream at ${origin} returns status ${status}.`);
-    const info = status === 200 ? parseModelInfo(text, context.model) : { contextLength: null, ownedBy: null };
+    const info = status === 200 ? parseModelInfo(text, context.model) : NOT_REPORTED;
     if (info.contextLength !== null || info.ownedBy !== 'llamacpp') return info;
     const properties = await get(replica, props, context, signal);
     return { ...info, contextLength: properties.status === 200 ? parseSlotContext(properties.text) : null };
@@ -41,6 +47,11 @@ export async function probe(replica: Replica, context: ProbeContext, signal: Abo
     if (!(error instanceof HttpExchangeError)) throw error;
     throw new Error(`The upstream at ${origin} does not answer: ${error.message}.`, { cause: error });
   }
+}
+
+/** The list of models; at Anthropic the model itself, because its list has pages and no aliases. */
+function modelPath({ endpoints: { models } }: Replica, { protocol, model }: ProbeContext): string {
+  return protocol === 'openai' ? models : models.replace(/(?=\?|$)/, `/${encodeURIComponent(model)}`);
 }
 
 async function get(replica: Replica, path: string, { headers, timeouts }: ProbeContext, signal: AbortSignal) {
@@ -67,10 +78,11 @@ function parseModelInfo(text: string, model: string): UpstreamModelInfo {
   const list = parseModelList(text);
   // A server with one model, such as llama-server, serves it under any name.
   const listed = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
-  const length = listed?.['max_model_len'] ?? listed?.['n_ctx'];
+  const length = listed?.['max_model_len'] ?? listed?.['n_ctx'] ?? listed?.['max_input_tokens'];
   const owner = listed?.['owned_by'];
   return {
     contextLength: positiveInteger(length),
+    outputTokens: positiveInteger(listed?.['max_tokens']),
     ownedBy: typeof owner === 'string' ? owner : null,
   };
 }
@@ -78,5 +90,6 @@ function parseModelInfo(text: string, model: string): UpstreamModelInfo {
 function parseModelList(text: string): Record<string, unknown>[] {
   // Some servers respond to this path with a page; they may well generate.
   const parsed = parseJson(text);
-  return isRecord(parsed) && Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [];
+  if (!isRecord(parsed)) return [];
+  return Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [parsed];
 }

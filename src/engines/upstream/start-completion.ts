@@ -1,15 +1,14 @@
 import type { GenerationRequest } from '../engine.ts';
-import { prependText } from '../prompt-images.ts';
 import { type AttemptContext, attempt, type UpstreamRequest } from './attempt.ts';
 import { remainingCompletionTokens } from './context-overflow.ts';
-import { findContextOverflow, rejectsField, rejectsSystemRole, type UpstreamError } from './error-mapping.ts';
+import { findContextOverflow, type UpstreamError } from './error-mapping.ts';
+import type { DialectRequest, GenerationDialect } from './generation-dialect.ts';
 import type { Exchange } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
-import { type BodyFacts, requestBody } from './request-body.ts';
 
 /** Context of a completion. */
 export interface CompletionContext extends AttemptContext {
-  facts(): BodyFacts;
+  dialect: GenerationDialect;
   /** Context length in tokens, for errors; null: unknown. */
   contextLength(): number | null;
 }
@@ -21,9 +20,6 @@ export interface StartedResponse {
   first: Buffer | null;
 }
 
-/** Parameters that only tune the answer: a server that does not know one, or its value, gets the request without it. */
-const HINTS = ['reasoning_effort', 'verbosity'];
-
 /**
  * Sends a request, with retries, until a response starts. Nothing is sent again after the first byte of a response.
  * Throws an `ApiError`, or the signal's reason.
@@ -33,24 +29,20 @@ export function openCompletion(
   original: GenerationRequest,
   signal: AbortSignal,
 ): Promise<StartedResponse> {
-  const { timeouts } = context;
+  const { timeouts, dialect } = context;
   const firstByteSeconds = original.incremental ? timeouts.firstByteSeconds : timeouts.wholeResponseSeconds;
   let request = original;
+  let sent: DialectRequest | null = null;
   const completion: UpstreamRequest<StartedResponse> = {
-    prepare: (endpoints) => ({
-      path: request.prompt.kind === 'chat' ? endpoints.chat : endpoints.text,
-      method: 'POST',
-      body: requestBody(request, context.facts()),
-      firstByteSeconds,
-    }),
+    prepare: (endpoints) => {
+      sent = dialect.prepare(request);
+      return { path: endpoints[dialect.endpoint(request)], method: 'POST', body: sent.body, firstByteSeconds };
+    },
     param: promptField(request),
     contextLength: context.contextLength,
     read: async (exchange, first, replica) => ({ exchange, replica, first }),
     reviewRejection: (upstreamError, failed) => {
-      const changed =
-        withRoom(request, upstreamError) ??
-        withoutRejectedHint(request, upstreamError) ??
-        withoutSystemRole(request, upstreamError);
+      const changed = withRoom(request, upstreamError) ?? sent?.adapt(upstreamError) ?? null;
       if (changed === null) return failed;
       request = changed;
       return { error: failed.error, isPassing: true, waitMs: 0 };
@@ -66,24 +58,6 @@ function withRoom(request: GenerationRequest, upstreamError: UpstreamError): Gen
   return room !== null && request.maxTokens !== null && request.maxTokens > room
     ? { ...request, maxTokens: room }
     : null;
-}
-
-function withoutRejectedHint(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
-  const { upstreamParameters = {} } = request;
-  const hint = HINTS.find((name) => name in upstreamParameters && rejectsField(upstreamError, name));
-  if (hint === undefined) return null;
-  const { [hint]: _, ...others } = upstreamParameters;
-  return { ...request, upstreamParameters: others };
-}
-
-/** Where the chat template has no system role, as that of Gemma 2, the system message begins the first user message. */
-function withoutSystemRole(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
-  const { prompt } = request;
-  if (prompt.kind !== 'chat' || !rejectsSystemRole(upstreamError)) return null;
-  const [first, second, ...others] = prompt.messages;
-  if (first?.role !== 'system' || second?.role !== 'user') return null;
-  const messages = [prependText(second, `${first.content ?? ''}\n\n`), ...others];
-  return { ...request, prompt: { ...prompt, messages } };
 }
 
 /** Field of the caller's request that has the prompt. */

@@ -5,6 +5,8 @@ export interface UpstreamChunk {
   /** Token counts of llama-server. */
   timings?: unknown;
   error?: unknown;
+  /** Set by the reader of a dialect whose streams have another end than `[DONE]`. */
+  isLast?: boolean;
 }
 
 /** A choice of a chunk (`delta`, `text`) or of a whole response (`message`, `text`). */

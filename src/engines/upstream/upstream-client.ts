@@ -9,6 +9,7 @@ import { type JsonRequest, sendJsonRequest } from './json-request.ts';
 import { probe, type UpstreamModelInfo } from './probe.ts';
 import { Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
+import { protocolHeaders, type UpstreamProtocol } from './upstream-protocol.ts';
 
 /** Concurrent requests of one call; the server has other callers too. */
 export const MAX_CONCURRENT_REQUESTS = 4;
@@ -23,7 +24,9 @@ export interface UpstreamClientOptions {
   baseUrls: readonly string[];
   /** The upstream's own name of the model. */
   model: string;
-  /** Sent as `Authorization: Bearer`; null: not sent. */
+  /** The API of the servers. `openai` by default. */
+  protocol?: UpstreamProtocol;
+  /** Sent as the protocol sends keys; null: not sent. */
   apiKey: string | null;
   /** Null: no proxy. The environment is not read. */
   proxy: ProxySettings | null;
@@ -43,7 +46,7 @@ export class UpstreamClient {
   readonly model: string;
   readonly context: AttemptContext;
   /** What the last probe reported. */
-  info: UpstreamModelInfo = { contextLength: null, ownedBy: null };
+  info: UpstreamModelInfo = { contextLength: null, outputTokens: null, ownedBy: null };
   readonly #replicas: Replicas;
   /** Fraction of the queue that a request takes. */
   readonly #share: number;
@@ -55,8 +58,9 @@ export class UpstreamClient {
     const { model, apiKey, baseUrls, proxy, logger, maxConnections, maxRequests = MAX_REQUESTS_PER_REPLICA } = options;
     this.model = model;
     const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-    const authorization = apiKey !== null && { authorization: `Bearer ${apiKey}` };
-    const headers = { 'content-type': 'application/json', 'user-agent': 'quire', ...authorization };
+    const protocol = options.protocol ?? 'openai';
+    const credentials = protocolHeaders(protocol, apiKey);
+    const headers = { 'content-type': 'application/json', 'user-agent': 'quire', ...credentials };
     this.#replicas = new Replicas({
       baseUrls,
       proxy,
@@ -64,8 +68,8 @@ export class UpstreamClient {
       logger,
       ...(maxConnections !== undefined && { maxConnections }),
       probe: async (replica, signal) => {
-        const { contextLength, ownedBy } = await probe(replica, { model, headers, timeouts }, signal);
-        this.info = { contextLength: contextLength ?? this.info.contextLength, ownedBy };
+        const info = await probe(replica, { model, protocol, headers, timeouts }, signal);
+        this.info = { ...info, contextLength: info.contextLength ?? this.info.contextLength };
       },
     });
     this.context = { replicas: this.#replicas, headers, apiKey, timeouts };

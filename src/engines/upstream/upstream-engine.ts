@@ -14,8 +14,10 @@ import type {
 import type { AdmissionTicket } from '../fair-admission.ts';
 import { TemplateTokens } from '../template-tokens.ts';
 import { CompletionStream } from './completion-stream.ts';
+import { createOpenAiDialect, type GenerationDialect } from './generation-dialect.ts';
 import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
 import { DialectMismatchError, type JsonRequest } from './json-request.ts';
+import { MessagesDialect } from './messages/messages-dialect.ts';
 import { serializeMessage } from './request-body.ts';
 import { findSchemaViolation } from './schema-validator.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
@@ -32,7 +34,7 @@ export interface UpstreamOptions extends UpstreamClientOptions {
 }
 
 /**
- * Creates a generation engine on OpenAI-style servers. Probes each of them once in the background, so that `backend`
+ * Creates a generation engine on servers of one API. Probes each of them once in the background, so that `backend`
  * and `contextLength` are known soon. Throws a TypeError for an invalid base URL.
  */
 export function createUpstreamEngine(options: UpstreamOptions): GenerationEngine {
@@ -54,6 +56,9 @@ function tokenizeRequest(model: string, prompt: ChatPrompt): JsonRequest {
   };
 }
 
+const readTokenCount = (response: unknown): number | null =>
+  isRecord(response) && typeof response['count'] === 'number' ? response['count'] : null;
+
 /** Whether a prompt has only its messages: servers describe formats in it, and parameters may add to it. */
 function isPlain({ type }: OutputFormat, parameters: GenerationRequest['upstreamParameters'] = {}): boolean {
   return type === 'text' && Object.keys(parameters).length === 0;
@@ -71,7 +76,7 @@ class UpstreamEngine implements GenerationEngine {
     this.#contextLength = options.contextLength;
     this.#context = {
       ...this.#client.context,
-      facts: () => ({ model: options.model, isVllm: this.#isVllm }),
+      dialect: this.#createDialect(options),
       contextLength: () => this.contextLength(),
     };
     this.#client.closing.addEventListener('abort', ({ target }) => {
@@ -79,8 +84,15 @@ class UpstreamEngine implements GenerationEngine {
     });
   }
 
-  get #isVllm(): boolean {
-    return this.#client.info.ownedBy === 'vllm';
+  #createDialect({ protocol, model }: UpstreamOptions): GenerationDialect {
+    if (protocol === 'anthropic')
+      return new MessagesDialect({ model, outputLimit: () => this.#client.info.outputTokens });
+    const isVllm = () => this.#client.info.ownedBy === 'vllm';
+    return createOpenAiDialect(
+      () => ({ model, isVllm: isVllm() }),
+      // Other servers tokenize texts, and their chat templates are not known.
+      (prompt) => (isVllm() ? { request: tokenizeRequest(model, prompt), read: readTokenCount } : null),
+    );
   }
 
   backend(): Backend {
@@ -113,12 +125,10 @@ class UpstreamEngine implements GenerationEngine {
 
   async countTokens(prompt: ChatPrompt, _scope: string, signal: AbortSignal): Promise<number | null> {
     this.#client.requireOpen();
-    // Other servers tokenize texts, and their chat templates are not known.
-    if (!this.#isVllm) return null;
-    const read = (response: unknown) =>
-      isRecord(response) && typeof response['count'] === 'number' ? response['count'] : null;
+    const count = this.#context.dialect.countTokens(prompt);
+    if (count === null) return null;
     try {
-      return await this.#client.sendJsonRequest(tokenizeRequest(this.#client.model, prompt), read, signal);
+      return await this.#client.sendJsonRequest(count.request, count.read, signal);
     } catch (error) {
       if (error instanceof DialectMismatchError) return null;
       throw error;

@@ -35,6 +35,7 @@ export const Configuration = Type.Object(
         file: Type.Union([Type.String(), Type.Null()]),
         base_urls: Type.Array(Type.String()),
         upstream_model: Type.Union([Type.String(), Type.Null()]),
+        protocol: Type.Union([Type.Enum(['openai', 'anthropic']), Type.Null()]),
         has_api_key: Type.Boolean(),
         context_length: Type.Union([Type.Integer(), Type.Null()]),
         capabilities: Type.Array(Type.String()),

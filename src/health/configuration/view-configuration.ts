@@ -20,6 +20,7 @@ export function viewConfiguration(config: Config): Configuration {
       file: binding.file ?? null,
       base_urls: (binding.base_urls ?? []).map(redactUrl),
       upstream_model: binding.upstream_model ?? null,
+      protocol: binding.protocol ?? null,
       has_api_key: binding.api_key !== undefined,
       context_length: binding.context_length ?? null,
       capabilities: binding.capabilities ?? [],

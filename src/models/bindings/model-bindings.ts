@@ -306,9 +306,10 @@ export class ModelBindings {
   }
 
   #bindingKey(id: string, stored: StoredBinding | undefined): string {
-    const { upstreamUrl, upstreamModel, upstreamApiKey } = this.#config;
+    const { upstreamUrl, upstreamModel, upstreamApiKey, upstreamProtocol } = this.#config;
+    const upstream = [upstreamUrl, upstreamModel, upstreamApiKey, upstreamProtocol];
     const file = this.#isOverridden(id) ? null : stored?.sha256;
-    return JSON.stringify([resolveBinding(this.#config, stored, id), file, upstreamUrl, upstreamModel, upstreamApiKey]);
+    return JSON.stringify([resolveBinding(this.#config, stored, id), file, ...upstream]);
   }
 
   async #serve(id: string, binding: Binding | undefined): Promise<ServedModel> {

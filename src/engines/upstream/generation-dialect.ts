@@ -1,0 +1,66 @@
+import type { ChatPrompt, GenerationRequest } from '../engine.ts';
+import { prependText } from '../prompt-images.ts';
+import type { Endpoints } from './base-url.ts';
+import { rejectsField, rejectsSystemRole, type UpstreamError } from './error-mapping.ts';
+import type { JsonRequest } from './json-request.ts';
+import { type BodyFacts, requestBody } from './request-body.ts';
+import type { UpstreamChunk } from './upstream-chunk.ts';
+
+/** A generation request in the form of a server. */
+export interface DialectRequest {
+  body: string;
+  /** Returns a request that the server may accept instead of the one that it rejected; null: there is none. */
+  adapt(upstreamError: UpstreamError): GenerationRequest | null;
+}
+
+/** Converts an event of a stream, or a whole response, to OpenAI's form. Null: it has nothing for the completion. */
+export type ChunkReader = (received: Record<string, unknown>) => UpstreamChunk | null;
+
+/** The API in which a server generates. */
+export interface GenerationDialect {
+  endpoint(request: GenerationRequest): Exclude<keyof Endpoints, 'origin'>;
+  /** Throws 400 `invalid_value` for a parameter that the API does not have. */
+  prepare(request: GenerationRequest): DialectRequest;
+  /** Returns the reader of one response to `request`. */
+  createReader(request: GenerationRequest): ChunkReader;
+  /** The request that counts the tokens of a prompt, and the count in its response. Null: the server cannot count. */
+  countTokens(prompt: ChatPrompt): { request: JsonRequest; read(response: unknown): number | null } | null;
+}
+
+/** Parameters that only tune the answer: a server that does not know one, or its value, gets the request without it. */
+const HINTS = ['reasoning_effort', 'verbosity'];
+
+/** OpenAI's chat and text completions. `countTokens`: see `GenerationDialect`. */
+export function createOpenAiDialect(
+  facts: () => BodyFacts,
+  countTokens: GenerationDialect['countTokens'],
+): GenerationDialect {
+  return {
+    endpoint: ({ prompt }) => (prompt.kind === 'chat' ? 'chat' : 'text'),
+    prepare: (request) => ({
+      body: requestBody(request, facts()),
+      adapt: (upstreamError) =>
+        withoutRejectedHint(request, upstreamError) ?? withoutSystemRole(request, upstreamError),
+    }),
+    createReader: () => (received) => received,
+    countTokens,
+  };
+}
+
+function withoutRejectedHint(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
+  const { upstreamParameters = {} } = request;
+  const hint = HINTS.find((name) => name in upstreamParameters && rejectsField(upstreamError, name));
+  if (hint === undefined) return null;
+  const { [hint]: _, ...others } = upstreamParameters;
+  return { ...request, upstreamParameters: others };
+}
+
+/** Where the chat template has no system role, as that of Gemma 2, the system message begins the first user message. */
+function withoutSystemRole(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
+  const { prompt } = request;
+  if (prompt.kind !== 'chat' || !rejectsSystemRole(upstreamError)) return null;
+  const [first, second, ...others] = prompt.messages;
+  if (first?.role !== 'system' || second?.role !== 'user') return null;
+  const messages = [prependText(second, `${first.content ?? ''}\n\n`), ...others];
+  return { ...request, prompt: { ...prompt, messages } };
+}
