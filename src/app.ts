@@ -38,6 +38,7 @@ import type { Caller } from './lib/caller.ts';
 import type { LimitStore } from './limits/limit-store.ts';
 import type { ModelAdminDeps } from './models/administration/admin-deps.ts';
 import { adminModelRoutes } from './models/administration/routes.ts';
+import { ModelPulls } from './models/downloads/model-pulls.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
 import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statistics.ts';
@@ -45,6 +46,8 @@ import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { anthropicModelRoutes } from './protocols/anthropic/model-routes.ts';
 import { anthropicRoutes } from './protocols/anthropic/routes.ts';
 import { mcpRoutes } from './protocols/mcp/routes.ts';
+import { admitLocalCallers } from './protocols/ollama/local-callers.ts';
+import { ollamaRoutes } from './protocols/ollama/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 import { userAdminRoutes } from './users/members/admin-routes.ts';
@@ -60,6 +63,8 @@ export type AppDeps = Deps &
   AdminDeps & {
     /** Resolves the caller of an `Authorization` header; throws 401. */
     authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
+    /** Resolves the caller of the key with this id; throws 401. */
+    authenticateKeyId(id: string): Caller | Promise<Caller>;
     limiter: RateLimiter;
     /** Buckets of attempts to sign in, which all processes share. */
     limitStore: LimitStore;
@@ -82,7 +87,8 @@ const REQUEST_TIMEOUT_MS = 300_000;
 /** Creates the HTTP application: the list of all routes. */
 export async function createApp(deps: AppDeps, version: string, timeouts: RequestTimeouts = {}): Promise<App> {
   const { logger, limiter } = deps;
-  const authenticate = authenticateBy(deps);
+  const authenticate = admitLocalCallers(authenticateBy(deps), deps);
+  const pulls = new ModelPulls(deps);
   const { bodyLimitBytes, corsOrigins, trustedProxies } = deps.config;
   const limits = { bodyLimitBytes, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...timeouts };
   const app = await createServer({ logger, corsOrigins, trustedProxies, ...limits, authenticate, limiter });
@@ -102,6 +108,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   rerankRoutes(app, deps);
   responseRoutes(app, deps);
   anthropicRoutes(app, deps);
+  ollamaRoutes(app, { ...deps, pulls });
   mcpRoutes(app, deps, version);
   fileRoutes(app, deps);
   batchRoutes(app, deps);
@@ -117,7 +124,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
-  adminRoutes(app, deps);
+  adminRoutes(app, deps, pulls);
   userRoutes(app, assembleSignIn(deps));
   await consoleRoutes(app, deps.consoleFolder ?? null);
 
@@ -125,12 +132,12 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
 }
 
 /** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration, audit log. Commands call it, too. */
-export function adminRoutes(app: App, deps: AdminDeps): void {
+export function adminRoutes(app: App, deps: AdminDeps, pulls = new ModelPulls(deps)): void {
   organizationRoutes(app, deps);
   keyRoutes(app, { ...deps, keySpending: { forget: forgetKeySpend, awaitRevocations } });
   creditRoutes(app, deps);
   adminUsageRoutes(app, deps);
-  adminModelRoutes(app, deps);
+  adminModelRoutes(app, deps, pulls);
   engineRoutes(app, deps);
   userAdminRoutes(app, deps);
   configurationRoutes(app, deps);

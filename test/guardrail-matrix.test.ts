@@ -8,7 +8,7 @@ import { ApiError } from '../src/errors.ts';
 import { routeRateClass } from '../src/http/rate-limit.ts';
 import { type Call, serviceCaller } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
-import { type Answer, assertError, bindCatalogue, type TestApi, useApi } from './harness.ts';
+import { type Answer, assertError, bindCatalogue, errorFields, type TestApi, useApi } from './harness.ts';
 import { listRoutes, routeName } from './route-table.ts';
 import { stream, words } from './scripted-engine.ts';
 
@@ -42,6 +42,16 @@ const ENTRIES: Record<string, MatrixEntry> = {
     errorType: 'invalid_request_error',
     body: (text) => ({ model: 'general-8b', max_tokens: 64, messages: [{ role: 'user', content: text }] }),
   },
+  'POST /api/chat': {
+    generates: true,
+    body: (text) => ({ model: 'general-8b:latest', stream: false, messages: [{ role: 'user', content: text }] }),
+  },
+  'POST /api/generate': {
+    generates: true,
+    body: (text) => ({ model: 'general-8b:latest', stream: false, prompt: text }),
+  },
+  'POST /api/embed': { generates: false, body: (text) => ({ model: 'embed-large-en-v1.5', input: text }) },
+  'POST /api/embeddings': { generates: false, body: (text) => ({ model: 'embed-large-en-v1.5', prompt: text }) },
   'POST /v1/embeddings': { generates: false, body: (text) => ({ model: 'embed-large-en-v1.5', input: text }) },
   'POST /v1/rerank': {
     generates: false,
@@ -264,7 +274,7 @@ function assertOutcome(answer: Answer, expected: Expected): void {
   const shown = ['x-moderation-warning', 'x-guardrail-policy'].map((name) => answer.headers.get(name));
   const notice = MODERATION.exec(answer.text)?.[1];
   if (outcome === 'is blocked') {
-    const { reasons, policy_id, ...error } = answer.json.error;
+    const { reasons, policy_id, ...error } = errorFields(answer);
     assertError({ ...answer, json: { error } }, 400, 'content_filtered', 'messages');
     assert.deepEqual([error.type, policy_id, shown[1]], [errorType, policyId, policyId]);
     assert.equal(reasons.length, 1);

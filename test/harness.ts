@@ -122,6 +122,7 @@ export const CHEAP_PASSWORDS = { N: 16, r: 1, p: 1 };
 /** How callers are authenticated, and the console. */
 const consoleDeps = (authenticator: Authenticator, { consoleFolder }: TestApiOptions) => ({
   authenticateKey: (header: string | undefined) => authenticator.authenticate(header),
+  authenticateKeyId: (id: string) => authenticator.authenticateId(id),
   passwordCost: CHEAP_PASSWORDS,
   ...(consoleFolder !== undefined && { consoleFolder }),
 });
@@ -271,11 +272,18 @@ export async function sendTo(url: string, method: string, { body, key, headers }
 /** Asserts an error of the catalogue with its whole envelope; `message` must be a sentence. */
 export function assertError(answer: Answer, status: number, code: string, param: string | null = null): void {
   assert.equal(answer.status, status, `${answer.status}: ${answer.text}`);
-  const { message, ...rest } = answer.json.error;
+  const { message, ...rest } = errorFields(answer);
   assert.deepEqual({ code: rest.code, param: rest.param }, { code, param }, answer.text);
   assert.deepEqual(Object.keys(rest).toSorted(), ['code', 'param', 'type']);
   assert.match(message, /^.{3,}\.$/s);
   assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
+}
+
+/** The fields of an error. In the form of Ollama they are beside the message `error`. */
+export function errorFields({ json }: Pick<Answer, 'json'>) {
+  if (typeof json.error !== 'string') return json.error;
+  const { error: message, request_id: _, ...rest } = json;
+  return { message, ...rest };
 }
 
 const ajv = new Ajv({ strict: false, allErrors: true });

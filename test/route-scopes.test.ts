@@ -12,6 +12,9 @@ const ANY_KEY: Record<string, string> = {
   'GET /v1/models (anthropic)': 'the same list in the form of Anthropic',
   'GET /v1/models/:model_id': 'as the list',
   'GET /v1/models/:model_id (anthropic)': 'as the list',
+  'GET /api/tags': 'as `GET /v1/models`, in the form of Ollama',
+  'GET /api/ps': 'as `GET /v1/models`',
+  'POST /api/show': 'as `GET /v1/models/:model_id`',
   'GET /v1/usage': 'usage of the own organization; names of people only with the scope `keys`',
   'GET /v1/usage/summary': 'as `GET /v1/usage`',
 };
@@ -24,6 +27,7 @@ const PUBLIC: Record<string, string> = {
   'GET /healthz': 'probes of supervisors',
   'GET /readyz': 'probes of load balancers',
   'GET /version': 'tells clients what they talk to',
+  'GET /api/version': 'a constant, which clients of Ollama read before they have a key',
   'GET /metrics': 'the handler requires loopback or the scope `admin`',
   'GET /openapi.json': 'the description of the API, which is public',
   'GET /.well-known/oauth-protected-resource': 'tells clients of `/mcp` how to authenticate',
@@ -89,7 +93,8 @@ describe('the route table', () => {
       const unknown = await api.send(route.method, pathOf(route), { key: 'quire-sk-unknown' });
       assert.match(unknown.headers.get('www-authenticate') ?? '', /^Bearer realm="quire", error="invalid_token"/);
       if (scopeOf(route) !== undefined) continue;
-      const { status } = await api.send(route.method, pathOf(route), { key });
+      const body = route.hasBody ? { body: { model: 'x' } } : {};
+      const { status } = await api.send(route.method, pathOf(route), { key, ...body });
       assert.ok(status === 200 || status === 404, `${routeName(route)}: ${status}`);
     }
   });

@@ -19,8 +19,11 @@ export interface Route extends Pick<RouteOptions, 'url' | 'config'> {
 /** Fields with ids of resources that belong to an organization. */
 const ID_FIELD = /(^|_)ids?$|^knowledge_bases$/;
 
-/** Lists the routes whose paths start with `prefix`. */
-export async function listRoutes(prefix = '/v1/'): Promise<Route[]> {
+/** Paths of routes for clients with a key. */
+const CLIENT_PATHS = ['/v1/', '/api/'];
+
+/** Lists the routes whose paths start with one of `prefixes`. */
+export async function listRoutes(...prefixes: readonly string[]): Promise<Route[]> {
   const registered: RouteOptions[] = [];
   const onStart = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance };
@@ -34,7 +37,9 @@ export async function listRoutes(prefix = '/v1/'): Promise<Route[]> {
     unsubscribe('fastify.initialization', onStart);
   }
   if (registered.length === 0) throw new Error('Fastify has not announced its start: no route was seen');
-  return registered.filter(({ url }) => url.startsWith(prefix)).flatMap(toRoutes);
+  const isListed = ({ url }: RouteOptions) =>
+    (prefixes.length > 0 ? prefixes : CLIENT_PATHS).some((prefix) => url.startsWith(prefix));
+  return registered.filter(isListed).flatMap(toRoutes);
 }
 
 function toRoutes({ method, url, schema, config, constraints = {} }: RouteOptions): Route[] {

@@ -3,7 +3,13 @@ import { invalidApiKey, missingApiKey } from '../errors.ts';
 import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
 import { ReadCache } from '../lib/read-cache.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
-import { type ApiKeyRow, type KeyWithOrganization, selectApiKeyByHash, updateLastUses } from './store.ts';
+import {
+  type ApiKeyRow,
+  type KeyWithOrganization,
+  selectApiKeyByHash,
+  selectApiKeyById,
+  updateLastUses,
+} from './store.ts';
 
 /**
  * How long a key row is trusted without a lookup. A revocation reaches every process as a notification within
@@ -24,7 +30,7 @@ interface CachedKey {
 export class Authenticator {
   readonly #db: Pick<Database, 'sql' | 'listen'>;
   readonly #now: () => number;
-  /** By hash of the key. */
+  /** By hash, or by id. */
   readonly #keys: ReadCache<CachedKey>;
   /** Last uses that are not stored yet, by key id. */
   #uses = new Map<string, number>();
@@ -44,6 +50,17 @@ export class Authenticator {
     const hash = hashKey(bearerKey(authorization));
     const key = this.#keys.get(hash, () => this.#read(hash));
     return key instanceof Promise ? key.then((read) => this.#accept(read)) : this.#accept(key);
+  }
+
+  /** The caller of the key with this id, without its secret. Throws 401 as `authenticate` does. */
+  authenticateId(id: string): Caller | Promise<Caller> {
+    const read = async () => {
+      const key = await selectApiKeyById(this.#db.sql, id);
+      if (key === null) throw invalidApiKey('The API key that requests without a key act as does not exist.');
+      return toCachedKey(key, key.row.hash);
+    };
+    const key = this.#keys.get(id, read);
+    return key instanceof Promise ? key.then((row) => this.#accept(row)) : this.#accept(key);
   }
 
   /** Evicts keys that any process changes, until the returned function is called. */
@@ -78,9 +95,15 @@ export class Authenticator {
   async #read(hash: string): Promise<CachedKey> {
     const key = await selectApiKeyByHash(this.#db.sql, hash);
     if (key === null) throw invalidApiKey('This API key is unknown.');
-    return { row: key.row, caller: toCaller(key), expiresAt: secretExpiry(key.row, hash) };
+    return toCachedKey(key, hash);
   }
 }
+
+const toCachedKey = (key: KeyWithOrganization, hash: string): CachedKey => ({
+  row: key.row,
+  caller: toCaller(key),
+  expiresAt: secretExpiry(key.row, hash),
+});
 
 /** A secret that was replaced by a rotation ends before its key does. */
 function secretExpiry({ hash: current, expiresAt, previousExpiresAt }: ApiKeyRow, hash: string): number | null {

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, lte, or, sql as tag } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, lte, or, type SQL, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 import { notify } from '../db/notifications.ts';
@@ -160,13 +160,22 @@ export interface KeyWithOrganization {
  * Selects a key by the SHA-256 (hexadecimal) of its secret or of the secret before its last rotation, including revoked
  * and expired keys; null when it does not exist or its organization is deleted.
  */
-export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWithOrganization | null> {
-  const [found] = await sql
+export function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWithOrganization | null> {
+  return selectKeyWithOrganization(sql, or(eq(apiKeys.hash, hash), eq(apiKeys.previousHash, hash)));
+}
+
+/** The same by the id of the key. */
+export function selectApiKeyById(sql: Sql, id: string): Promise<KeyWithOrganization | null> {
+  return selectKeyWithOrganization(sql, eq(apiKeys.id, id));
+}
+
+async function selectKeyWithOrganization(sql: Sql, condition: SQL | undefined): Promise<KeyWithOrganization | null> {
+  const [key] = await sql
     .select({ row: apiKeys, organizationLimits: organizations.limits })
     .from(apiKeys)
     .innerJoin(organizations, and(eq(organizations.id, apiKeys.organizationId), isNull(organizations.deletedAt)))
-    .where(or(eq(apiKeys.hash, hash), eq(apiKeys.previousHash, hash)));
-  return found ?? null;
+    .where(condition);
+  return key ?? null;
 }
 
 /** Names of API keys, as pairs with their ids. */

@@ -59,7 +59,7 @@ export function parseChatCall(deps: Pick<Deps, 'config' | 'models'>, call: Call,
 }
 
 function parsePrompt(request: ChatRequest, images: ImageRules): ChatPrompt {
-  const tools = allowedTools(request, parseTools(request));
+  const tools = allowedTools(request, parseFunctionTools(request));
   const readPart = chatPartReader(images);
   return {
     kind: 'chat',
@@ -92,8 +92,8 @@ function refusalAsContent(message: WireMessage): WireMessage {
   return role === 'assistant' && content == null && refusal !== undefined ? { ...message, content: refusal } : message;
 }
 
-function parseTools(request: ChatRequest): FunctionTool[] {
-  const tools = request.tools ?? [];
+/** Returns the tools of a request. Throws 400 for a name that occurs twice. */
+export function parseFunctionTools({ tools = [] }: Pick<ChatRequest, 'tools'>): FunctionTool[] {
   tools.forEach((tool, index) => {
     const first = tools.findIndex((other) => other.function.name === tool.function.name);
     if (first !== index) throw invalidValue(`tools.${index}.function.name`, `is already the name of tools.${first}`);

@@ -151,6 +151,7 @@ async function startService(starting: StartingService): Promise<Booted> {
   const served = {
     ...deps,
     authenticateKey,
+    authenticateKeyId: (id: string) => authenticator.authenticateId(id),
     limiter,
     limitStore: limiter.deps.store,
     promptCache,

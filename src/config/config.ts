@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Static } from 'typebox';
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { isLoopbackHost } from '../lib/loopback-host.ts';
 import { type MemoryLimit, readMemoryLimit } from '../lib/memory-limit.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { ProxySettings } from '../lib/proxy.ts';
@@ -70,6 +71,7 @@ export function loadConfig(
   const { memoryLimitMb, ...values } = Object.fromEntries(
     settings.map(({ name, value }) => [name, value]),
   ) as SettingValues;
+  requireLocalOllama(values);
   const memory = planProcessMemory(memoryLimitMb);
   return {
     ...values,
@@ -83,6 +85,19 @@ export function loadConfig(
     sources: Object.fromEntries(settings.map(({ name, source }) => [name, source])),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
+}
+
+/** Throws an `OperatorError` for settings with which requests of other machines or of web pages would need no key. */
+function requireLocalOllama({ ollamaKeyId, host, trustedProxies, corsOrigins }: Omit<SettingValues, 'memoryLimitMb'>) {
+  if (ollamaKeyId === null) return;
+  const risks = [
+    [!isLoopbackHost(host), `QUIRE_HOST is ${host}: set it to 127.0.0.1`],
+    [trustedProxies !== null, 'QUIRE_TRUSTED_PROXIES names a proxy, which forwards requests of other machines'],
+    [corsOrigins?.includes('*'), 'QUIRE_CORS_ORIGINS allows every web page'],
+  ] as const;
+  const risk = risks.find(([isUnsafe]) => isUnsafe)?.[1];
+  if (risk !== undefined)
+    throw new OperatorError(`QUIRE_OLLAMA_KEY_ID lets programs of this machine in without a key, but ${risk}.`);
 }
 
 function planProcessMemory(limitMb: number | null): Config['memory'] {

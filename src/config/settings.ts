@@ -242,6 +242,14 @@ export const SETTINGS = {
     description:
       'Addresses and CIDR ranges of the reverse proxies, such as `127.0.0.1,10.0.0.0/8`. Their `X-Forwarded-For` names the client: the rightmost address that is none of them. It counts for limits of sign-ins and for the audit log. Unset: the header is ignored, and all clients of a proxy share its limits.',
   },
+  ollamaKeyId: {
+    env: 'QUIRE_OLLAMA_KEY_ID',
+    file: 'ollama_key_id',
+    schema: Type.String({ pattern: '^key_[0-9a-z]+$' }),
+    default: null,
+    description:
+      "Id of the API key that requests of this machine without a key act as on the routes of Ollama's API (`/api`), see ollama.md. Requires `QUIRE_HOST` to be a loopback address, no `QUIRE_TRUSTED_PROXIES`, and no `*` in `QUIRE_CORS_ORIGINS`. Unset: `/api` needs a key, as every route.",
+  },
   allowPrivateHosts: {
     env: 'QUIRE_ALLOW_PRIVATE_HOSTS',
     file: 'allow_private_hosts',

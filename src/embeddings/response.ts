@@ -22,18 +22,28 @@ export function embeddingsResponse(embedded: EmbeddedTexts): EmbeddingsResponse 
   return { object: 'list', data, ...modelAndUsage(embedded) };
 }
 
-/** Yields the same response as JSON fragments, each made in a time slice: thousands of vectors take a second. */
-export async function* streamEmbeddingsResponse(embedded: EmbeddedTexts): AsyncGenerator<string, void, undefined> {
-  let fragment = '{"object":"list","data":[';
-  const slice = new TimeSlice(embedded.organizationId);
-  for (const [index, vector] of embedded.vectors.entries()) {
-    fragment += `${index === 0 ? '' : ','}${JSON.stringify(toEmbedding(vector, index, embedded.encoding))}`;
+/** Yields the same response as JSON fragments. */
+export function streamEmbeddingsResponse(embedded: EmbeddedTexts): AsyncGenerator<string, void, undefined> {
+  const tail = `],${JSON.stringify(modelAndUsage(embedded)).slice(1)}`;
+  const toJson = (vector: Float32Array, index: number) => toEmbedding(vector, index, embedded.encoding);
+  return streamVectors(embedded, { head: '{"object":"list","data":[', toJson, tail });
+}
+
+/** Yields the vectors between two texts as JSON fragments, each made in a time slice: thousands take a second. */
+export async function* streamVectors(
+  { organizationId, vectors }: Pick<EmbeddedTexts, 'organizationId' | 'vectors'>,
+  { head, toJson, tail }: { head: string; toJson(vector: Float32Array, index: number): unknown; tail: string },
+): AsyncGenerator<string, void, undefined> {
+  let fragment = head;
+  const slice = new TimeSlice(organizationId);
+  for (const [index, vector] of vectors.entries()) {
+    fragment += `${index === 0 ? '' : ','}${JSON.stringify(toJson(vector, index))}`;
     if (!slice.isOver) continue;
     yield fragment;
     fragment = '';
     await slice.next();
   }
-  yield `${fragment}],${JSON.stringify(modelAndUsage(embedded)).slice(1)}`;
+  yield fragment + tail;
 }
 
 /** Each float is serialized so that parsing it as a double returns the same value. */

@@ -1,9 +1,9 @@
-import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import type { Authenticate } from '../http/auth.ts';
 import { requireScope } from '../http/auth.ts';
+import { isLocalRequest } from '../http/local-request.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { checkEngines, checkStores } from './check-health.ts';
 
@@ -37,9 +37,6 @@ titleSchemas({ Health, Readiness, Version });
 export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
 
 const open = { scope: 'public' } as const;
-
-/** Addresses that may read `/metrics` without a key. */
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 type ReadinessDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'> & {
   /** Returns null when no model is being downloaded. */
@@ -78,7 +75,7 @@ export function healthRoutes(
       config: open,
     },
     async (request, reply) => {
-      if (!isLocal(request)) requireScope(await deps.authenticate(request), 'admin');
+      if (!isLocalRequest(request)) requireScope(await deps.authenticate(request), 'admin');
       return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
     },
   );
@@ -109,10 +106,4 @@ function readinessRoute(app: App, deps: ReadinessDeps): void {
         .send({ status: isReady ? 'ready' : 'not_ready', checks, ...(pull !== null && { models_pull: pull }) });
     },
   );
-}
-
-/** Requests forwarded by a local proxy also arrive from loopback; the proxy adds a header to them. */
-function isLocal(request: FastifyRequest): boolean {
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => name in request.headers);
-  return !isForwarded && LOOPBACK.test(request.ip);
 }

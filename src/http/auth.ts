@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { insufficientScope } from '../errors.ts';
 import type { Call, Caller, Scope } from '../lib/caller.ts';
@@ -27,10 +26,7 @@ declare module 'fastify' {
 }
 
 /** What authentication reads of a request. */
-export interface AuthenticatedRequest {
-  method: string;
-  headers: IncomingHttpHeaders;
-}
+export type AuthenticatedRequest = Pick<FastifyRequest, 'method' | 'headers' | 'ip' | 'hostname' | 'routeOptions'>;
 
 /** Resolves the caller behind an API key or a console session; throws 401. Synchronous when the key is cached. */
 export type Authenticate = (request: AuthenticatedRequest) => Caller | Promise<Caller>;

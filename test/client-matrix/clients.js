@@ -14,6 +14,7 @@ import { createTool } from '@mastra/core/tools';
 import { Agent, tool as agentTool, OpenAIProvider, Runner } from '@openai/agents';
 import { embed, generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { FunctionTool } from 'llamaindex';
+import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
@@ -265,7 +266,6 @@ const instructorClient = {
     assertUnknownModel(instructor(context, 'TOOLS').chat.completions.create(extraction(context, 'gpt-17'))),
 };
 
-/** In the order of the table. */
 const anthropic = ({ url, apiKey }) => new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
 const textOf = (message) => message.content.map(({ text }) => text).join('');
 
@@ -297,9 +297,51 @@ const anthropicClient = {
     assertUnknownModel(anthropic(context).messages.create({ model: 'gpt-17', max_tokens: 64, messages })),
 };
 
+const ollama = ({ url, apiKey }) => new Ollama({ host: url, headers: { Authorization: `Bearer ${apiKey}` } });
+
+const ollamaClient = {
+  name: 'ollama',
+  chat: async (context) => {
+    const { message } = await ollama(context).chat({ model: context.model, messages });
+    assert.equal(message.content, TEXT);
+  },
+  stream: async (context) => {
+    let text = '';
+    const stream = await ollama(context).chat({ model: context.model, messages, stream: true });
+    for await (const { message } of stream) text += message.content;
+    assert.equal(text, TEXT);
+  },
+  tools: async (context) => {
+    const request = { model: context.model, messages, tools: [weatherTool] };
+    const { message } = await ollama(context).chat(request);
+    const result = { role: 'tool', tool_name: 'weather', content: '21' };
+    const next = { ...request, messages: [...messages, message, result] };
+    assert.equal((await ollama(context).chat(next)).message.content, REPORT);
+  },
+  structured: async (context) => {
+    const { message } = await ollama(context).chat({
+      model: context.model,
+      messages,
+      format: z.toJSONSchema(Weather),
+    });
+    assert.deepEqual(JSON.parse(message.content), WEATHER);
+  },
+  embeddings: async (context) => {
+    const { embeddings } = await ollama(context).embed({ model: context.embedder, input: ['a', 'b'] });
+    assert.deepEqual(
+      embeddings.map(({ length }) => length),
+      [1024, 1024],
+    );
+  },
+  errors: (context) =>
+    assertUnknownModel(ollama(context).chat({ model: 'gpt-17', messages }), (error) => error.status_code),
+};
+
+/** In the order of the table. */
 export const CLIENTS = [
   openaiClient,
   anthropicClient,
+  ollamaClient,
   aiSdk('ai with @ai-sdk/openai (responses)', (provider, id) => provider(id)),
   aiSdk('ai with @ai-sdk/openai (chat)', (provider, id) => provider.chat(id)),
   langchainClient,

@@ -1,6 +1,6 @@
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
-import { ModelPulls } from '../downloads/model-pulls.ts';
+import type { ModelPulls } from '../downloads/model-pulls.ts';
 import { ModelParams } from '../schema.ts';
 import type { ModelAdminDeps } from './admin-deps.ts';
 import { cancelPull, listStoredModels, setLoaded, startPull, viewPull } from './manage-files.ts';
@@ -11,7 +11,7 @@ const config = { scope: 'admin' } as const;
 const RIGHTS = 'Requires the scope `admin`.';
 
 /** `/v1/admin/model-files`, `/v1/admin/model-pulls`, and loading of models. */
-export function modelFileRoutes(app: App, deps: ModelAdminDeps): void {
+export function modelFileRoutes(app: App, deps: ModelAdminDeps, pulls: ModelPulls): void {
   app.get(
     '/v1/admin/model-files',
     {
@@ -25,7 +25,7 @@ export function modelFileRoutes(app: App, deps: ModelAdminDeps): void {
     },
     async () => listStoredModels(deps),
   );
-  pullRoutes(app, deps, new ModelPulls(deps));
+  pullRoutes(app, deps, pulls);
   for (const [action, isLoaded] of [
     ['load', true],
     ['unload', false],

@@ -54,24 +54,37 @@ export async function startPull(
   pulls: ModelPulls,
   { call, body: { source, bind = false } }: { call: Call; body: PullModel },
 ): Promise<ModelPullStatus> {
-  const onComplete = bind ? (name: string) => bindOffered(bindings, name) : undefined;
-  const pull = await start(pulls, source, onComplete);
+  const onComplete = (name: string) => bindOffered(bindings, name);
+  return viewPull(await beginPull({ db }, pulls, { call, source, ...(bind && { onComplete }) }));
+}
+
+/** A pull to start. */
+export interface PullStart {
+  call: Call;
+  source: string;
+  /** Field of the request that names the source, for errors. */
+  param?: string;
+  /** Binds the complete model. Its error is that of the pull. */
+  onComplete?(name: string): Promise<void>;
+}
+
+/** Starts a pull and returns its state, which changes until the pull has ended. Throws as `startPull` does. */
+export async function beginPull(
+  { db }: Pick<ModelAdminDeps, 'db'>,
+  pulls: ModelPulls,
+  { call, source, param = 'source', onComplete }: PullStart,
+): Promise<Readonly<ModelPull>> {
+  const pull = await pulls.start(source, onComplete).catch((error: unknown) => {
+    if (!(error instanceof OperatorError)) throw error;
+    throw invalidValue(param, `is not accepted: ${error.message.replace(/\.$/, '')}`);
+  });
   await recordChange(db.sql, toActor(call), {
     action: 'model_pull.started',
     organizationId: '',
     resourceId: pull.name,
-    changes: changedValues({}, { from: pull.from, ...(bind && { bind }) }),
+    changes: changedValues({}, { from: pull.from, ...(onComplete && { bind: true }) }),
   });
-  return viewPull(pull);
-}
-
-async function start(pulls: ModelPulls, ...[source, onComplete]: Parameters<ModelPulls['start']>): Promise<ModelPull> {
-  try {
-    return await pulls.start(source, onComplete);
-  } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    throw invalidValue('source', `is not accepted: ${error.message.replace(/\.$/, '')}`);
-  }
+  return pull;
 }
 
 /** Cancels a pull. Throws 404 `model_pull_not_found` when none of that name runs. */
@@ -104,14 +117,14 @@ export function viewPull(pull: ModelPull): ModelPullStatus {
 export async function setLoaded(
   deps: Pick<ModelAdminDeps, 'models' | 'db'>,
   call: Call,
-  { id, isLoaded }: { id: string; isLoaded: boolean },
+  { id, isLoaded, param = 'model_id' }: { id: string; isLoaded: boolean; param?: 'model' | 'model_id' },
 ): Promise<LoadedModel> {
-  const runtime = modelRuntime(findModel(deps, id, 'model_id'));
+  const runtime = modelRuntime(findModel(deps, id, param));
   if (runtime?.unloadModel === undefined || runtime.loadModel === undefined) {
-    throw invalidValue('model_id', 'is served by an engine that is always loaded');
+    throw invalidValue(param, 'is served by an engine that is always loaded');
   }
   if (isLoaded) runtime.loadModel();
-  else if (!runtime.unloadModel()) throw invalidValue('model_id', 'has requests in progress');
+  else if (!runtime.unloadModel()) throw invalidValue(param, 'has requests in progress');
   await recordChange(deps.db.sql, toActor(call), {
     action: isLoaded ? 'model.loaded' : 'model.unloaded',
     organizationId: '',

@@ -1,6 +1,7 @@
 import { listSchema } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
+import type { ModelPulls } from '../downloads/model-pulls.ts';
 import { ModelParams } from '../schema.ts';
 import type { ModelAdminDeps } from './admin-deps.ts';
 import { modelFileRoutes } from './file-routes.ts';
@@ -12,7 +13,7 @@ const config = { scope: 'admin' } as const;
 const RIGHTS = 'Requires the scope `admin`.';
 
 /** `/v1/admin/models` and `/v1/admin/model-files`: bindings of model ids, and models on the disk of this service. */
-export function adminModelRoutes(app: App, deps: ModelAdminDeps): void {
+export function adminModelRoutes(app: App, deps: ModelAdminDeps, pulls: ModelPulls): void {
   app.get(
     '/v1/admin/models',
     {
@@ -55,5 +56,5 @@ export function adminModelRoutes(app: App, deps: ModelAdminDeps): void {
     },
     async (request) => deleteModelFile(deps, toCall(request), request.params.name),
   );
-  modelFileRoutes(app, deps);
+  modelFileRoutes(app, deps, pulls);
 }

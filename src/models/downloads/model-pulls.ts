@@ -44,16 +44,20 @@ export class ModelPulls {
   }
 
   /**
-   * Starts a pull, or returns the running one of the same name. Takes names, tags of Ollama and `hf:` sources: a URL
-   * would make the service send requests to any address. `onComplete` is part of the pull: its error is that of the
-   * pull. Throws an `OperatorError` for other sources, and when too many pulls run.
+   * Starts a pull, after one of the same name that stops, or returns the running one. Takes names, tags of Ollama and
+   * `hf:` sources: a URL would make the service send requests to any address. `onComplete` is part of the pull: its
+   * error is that of the pull. Throws an `OperatorError` for other sources, and when too many pulls run.
    */
   async start(word: string, onComplete: (name: string) => Promise<void> = async () => {}): Promise<ModelPull> {
     const { config, db } = this.#deps;
     if (/^[a-z]+:\/\//i.test(word))
       throw new OperatorError('A URL can only be pulled by the command: quire models pull.');
     const source = parseModelSource(word, config.hubUrl);
-    const same = this.#running.get(source.name);
+    let same = this.#running.get(source.name);
+    while (same?.stopping.signal.aborted) {
+      await same.ended.catch(() => {});
+      same = this.#running.get(source.name);
+    }
     if (same !== undefined) return same.status;
     if (this.#running.size >= MAX_RUNNING)
       throw new OperatorError(`At most ${MAX_RUNNING} models are pulled at the same time.`);
@@ -95,9 +99,9 @@ export class ModelPulls {
     return (await find(({ location }) => location === running.location)) ?? null;
   }
 
-  /** Stops all pulls of this process. */
-  async stop(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((name) => this.#stop(name)));
+  /** Stops pulls of this process, all of them unless names are given. */
+  async stop(names: Iterable<string> = this.#running.keys()): Promise<void> {
+    await Promise.all([...names].map((name) => this.#stop(name)));
   }
 
   async #stop(name: string): Promise<void> {

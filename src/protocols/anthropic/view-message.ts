@@ -2,6 +2,7 @@ import type { ChatRun } from '../../chat/start-chat.ts';
 import type { FinishReason, GenerationUsage } from '../../engines/engine.ts';
 import { collect } from '../../inference/collect.ts';
 import { viewNotices } from '../../inference/moderation-notice.ts';
+import { parseToolArguments } from '../../inference/tool-arguments.ts';
 import type { AnthropicMessage, ContentBlock, MessageUsage, StopReason } from './schema.ts';
 
 const STOP_REASONS: Readonly<Record<FinishReason, StopReason>> = {
@@ -41,7 +42,7 @@ export async function collectMessage(run: ChatRun, id: string, showsThinking: bo
       type: 'tool_use' as const,
       id: call.id,
       name: call.function.name,
-      input: parseArguments(call.function.arguments),
+      input: parseToolArguments(call.function.arguments),
     })),
   ];
   return {
@@ -54,16 +55,4 @@ export async function collectMessage(run: ChatRun, id: string, showsThinking: bo
     usage: viewMessageUsage(usage),
     ...viewNotices(run.notices()),
   };
-}
-
-/** Arguments of a call. A model without constraints, or at its token limit, may write no JSON object. */
-function parseArguments(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {};
-  } catch {
-    return {};
-  }
 }

@@ -6,6 +6,7 @@ import { insufficientScope } from '../../errors.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { disconnectSignal } from '../../http/event-stream.ts';
+import { isLoopbackHost } from '../../lib/loopback-host.ts';
 import type { McpCaller } from './server.ts';
 import type { McpDeps } from './tools.ts';
 
@@ -80,16 +81,13 @@ export function mcpRoutes(app: App, deps: McpDeps, version: string): void {
 
 const serviceOrigin = ({ protocol, host }: FastifyRequest): string => `${protocol}://${host}`;
 
-/** Host names that no other machine can claim. */
-const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
-
 /**
  * Throws 403 for a page whose origin is not in `QUIRE_CORS_ORIGINS`. Only a loopback origin may equal the host of the
  * request: any other name may have been rebound to this machine.
  */
 function requireAllowedOrigin(request: FastifyRequest, allowed: readonly string[] | null): void {
   const { origin } = request.headers;
-  if (origin === undefined || (LOOPBACK.test(origin) && origin === serviceOrigin(request))) return;
+  if (origin === undefined || (origin === serviceOrigin(request) && isLoopbackHost(request.hostname))) return;
   if (allowed?.some((each) => each === '*' || each === origin)) return;
   throw insufficientScope('Pages of this origin may not use /mcp; the operator allows origins in QUIRE_CORS_ORIGINS.');
 }
