@@ -191,7 +191,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
 /** Every model id has its default binding, and none can be changed. */
 function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
   return {
-    stored: { version: 0, initialPullDone: false, ids: {} },
+    stored: { version: 0, initialPullDone: false, ids: {}, retired: [] },
     chosenBy: () => 'default',
     defaultGenerationIds: () => [],
     rebind: () => Promise.reject(new OperatorError('A test has no bindings.')),

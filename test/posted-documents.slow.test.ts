@@ -74,13 +74,37 @@ describe('a posted document of a service that is a process', () => {
     assert.deepEqual(await texts(), [version(8)]);
   });
 
-  it('is embedded again when an offered embedding model is pulled and bound, and found all the time', async () => {
+  it('is embedded again by a new model, through a kill of the process, and found by vectors all the time', async () => {
+    for (let i = 0; i < 12; i++) {
+      const text = Array.from({ length: 300 }, (_, n) => `Sentence ${n} of text ${i} isn't about "stone".`).join(' ');
+      await send('POST', `${base}/documents`, { key: `other ${i}`, text });
+    }
+    await until(async () => {
+      const { document_count, status } = (await send('GET', base)).json;
+      return document_count === 13 && status === 'active';
+    });
     assert.equal((await send('POST', '/v1/admin/model-pulls', { source: EMBEDDER, bind: true })).status, 200);
     const backend = async () => (await send('GET', '/v1/models/embed-large-en-v1.5')).json.backend.engine;
+    const searchAll = async () => {
+      for (const type of ['hybrid', 'vector', 'keyword']) {
+        const { status, json } = await search(type);
+        assert.equal(status, 200, `${type}: ${JSON.stringify(json)}`);
+        assert.ok(json.results.length > 0, type);
+      }
+    };
+    const status = async () => (await send('GET', base)).json.status;
     await until(async () => {
-      assert.equal((await texts()).length, 1);
-      return (await backend()) === 'local' && (await search('vector')).status === 200;
+      await searchAll();
+      return (await backend()) === 'local' && (await status()) === 'indexing';
     });
+    await service.kill();
+    service = await start();
+    await until(async () => {
+      await searchAll();
+      return (await status()) === 'active';
+    });
+    assert.equal(await backend(), 'local');
+    await searchAll();
     const { data } = (await send('GET', '/v1/admin/models')).json;
     const bound = data.filter(({ stored_model }: { stored_model: string | null }) => stored_model !== null);
     assert.deepEqual(

@@ -39,6 +39,8 @@ export interface ServedModel {
   embedding?: EmbeddingEngine;
   /** Rerank engine; absent for models of other kinds, and while unbound. */
   rerank?: RerankEngine;
+  /** Embedding engines that the id was bound to before: search indexes still have their vectors. */
+  retired?: readonly EmbeddingEngine[];
   /** Present while this process cannot serve the engine that the id is bound to: 503 with this reason. */
   unavailable?: { reason: string; backend: Backend };
 }
@@ -47,11 +49,12 @@ export interface ServedModel {
 type ComputeMethod = 'generate' | 'embed' | 'rerank' | 'moderate';
 
 /** A served model without the computing methods of its engines. */
-export interface ModelView extends Omit<ServedModel, 'engine' | 'moderation' | 'embedding' | 'rerank'> {
+export interface ModelView extends Omit<ServedModel, 'engine' | 'moderation' | 'embedding' | 'rerank' | 'retired'> {
   engine: Omit<GenerationEngine, ComputeMethod> | null;
   moderation?: Omit<ModerationEngine, ComputeMethod>;
   embedding?: Omit<EmbeddingEngine, ComputeMethod>;
   rerank?: Omit<RerankEngine, ComputeMethod>;
+  retired?: readonly Omit<EmbeddingEngine, ComputeMethod>[];
 }
 
 /** The registry as seen by use cases. */
@@ -87,7 +90,7 @@ export class ModelRegistry implements ModelLookup {
    * after those calls.
    */
   replace(models: readonly ServedModel[]): EngineRuntime[] {
-    const before = { runtimes: this.runtimes(), models: this.#cachingModels() };
+    const before = { runtimes: this.#allRuntimes(), models: this.#cachingModels() };
     this.#models = new Map(models.map((model) => [model.id, model]));
     const engines = new Set(this.engines());
     for (const { id, engine } of before.models) {
@@ -95,7 +98,7 @@ export class ModelRegistry implements ModelLookup {
       const evictions = engine.cacheUsage()?.evictions ?? 0;
       this.#earlierEvictions.set(id, (this.#earlierEvictions.get(id) ?? 0) + evictions);
     }
-    const runtimes = new Set(this.runtimes());
+    const runtimes = new Set(this.#allRuntimes());
     return before.runtimes.filter((runtime) => !runtimes.has(runtime));
   }
 
@@ -111,6 +114,10 @@ export class ModelRegistry implements ModelLookup {
   /** Lists all engines without duplicates. */
   runtimes(): EngineRuntime[] {
     return [...new Set(this.list().flatMap((model) => modelRuntime(model) ?? []))];
+  }
+
+  #allRuntimes(): EngineRuntime[] {
+    return [...new Set([...this.runtimes(), ...this.list().flatMap(({ retired = [] }) => retired)])];
   }
 
   /** Lists generation engines without duplicates. */

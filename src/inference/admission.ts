@@ -19,6 +19,8 @@ export interface ModelQuery<K extends CallKind> {
   model?: string | undefined;
   /** Field of the request that names the model, for errors; `model` if absent. */
   param?: string;
+  /** Of an embedding model: prefers the engine with this fingerprint, also if the id is bound to another one by now. */
+  fingerprint?: string | null;
 }
 
 /**
@@ -107,12 +109,14 @@ export function admit<K extends CallKind>(deps: Pick<Deps, 'models'>, call: Call
 export function resolveModel<K extends CallKind>(
   deps: Pick<Deps, 'models'>,
   caller: Caller,
-  { kind, model: named, param = 'model' }: ModelQuery<K>,
+  { kind, model: named, param = 'model', fingerprint }: ModelQuery<K>,
 ): ResolvedModel<K> {
   const row: KindOfCall = KINDS[kind];
   const id = named ?? row.defaultModel ?? '';
   const model = findModel(deps, id, row);
-  const engine = model?.[row.engine] ?? null;
+  const bound = model?.[row.engine] ?? null;
+  const retired = model?.retired?.find((engine) => row.engine === 'embedding' && engine.fingerprint() === fingerprint);
+  const engine = retired ?? bound;
   if (model === undefined) throw notFound('model', id, param);
   if (!isOfKind(model, row)) {
     const usable = deps.models.list().filter((other) => isOfKind(other, row) && mayUse(caller, other.id));

@@ -4,6 +4,7 @@ import { invalidValue } from '../errors.ts';
 import { resolveModel } from '../inference/admission.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { FIRST_VECTOR_COLUMN } from '../search/chunk-rows.ts';
 import { INDEX_VERSION } from './index-version.ts';
 import { checkMetadata } from './metadata.ts';
 import type { CreateKnowledgeBase, KnowledgeBase } from './schema.ts';
@@ -35,6 +36,7 @@ export async function createKnowledgeBase(
     description: refuseNul(body.description ?? '', 'description'),
     embeddingModel: model.id,
     embeddingFingerprint: null,
+    vectorColumn: FIRST_VECTOR_COLUMN,
     ...chunking,
     documentCount: 0,
     chunkCount: 0,

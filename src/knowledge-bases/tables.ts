@@ -15,8 +15,13 @@ export const knowledgeBases = pgTable(
     name: text().notNull(),
     description: text().notNull(),
     embeddingModel: text('embedding_model').notNull(),
-    /** Fingerprint of the model that embedded the chunks; null before the first chunk, and during re-embedding. */
+    /**
+     * Fingerprint of the model whose vectors searches use; null before the first chunk, and while the index is rebuilt.
+     * It changes when the vectors of another model are complete.
+     */
     embeddingFingerprint: text('embedding_fingerprint'),
+    /** Column of the index that has these vectors. */
+    vectorColumn: text('vector_column').notNull().default('vector'),
     chunkingType: text('chunking_type', { enum: ['recursive', 'fixed_size', 'semantic'] }).notNull(),
     chunkSizeTokens: integer('chunk_size_tokens').notNull(),
     chunkOverlapTokens: integer('chunk_overlap_tokens').notNull(),

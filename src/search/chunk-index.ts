@@ -7,13 +7,16 @@ import { LruMap } from '../lib/lru-map.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
 import { pause } from '../lib/retry.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
-import { BASE_SCHEMA, type IndexedChunk } from './chunk-rows.ts';
+import { BASE_SCHEMA, FIRST_VECTOR_COLUMN, type IndexedChunk } from './chunk-rows.ts';
 import {
   buildLookups,
   buildTerms,
   buildVectors,
   type ChunkHit,
+  dropOtherVectors,
   invalidateFacts,
+  oldestVectors,
+  readTableState,
   searchTerms,
   selectIds,
   selectVectors,
@@ -22,12 +25,12 @@ import {
 import { columnIn } from './filter.ts';
 import { type IndexCaches, IndexConnection, SHARED_CONSISTENCY_SECONDS } from './index-connection.ts';
 import { callIndex } from './index-outage.ts';
-import { FLAT_ROWS, type MaintenanceStep, planMaintenance, type TableState } from './maintenance.ts';
+import { FLAT_ROWS, type MaintenanceStep, planMaintenance } from './maintenance.ts';
 import { scanTable } from './scan-table.ts';
 import { type ChunkSearch, type KeywordQuery, searchTable } from './search-table.ts';
 import { FileSyncer } from './sync-files.ts';
 import { tokenizeQuery } from './terms.ts';
-import { deleteRows, writeChunks } from './write-chunks.ts';
+import { deleteRows, type IndexWrite, writeChunks } from './write-chunks.ts';
 
 /** Age after which old versions of a table are removed: no search reads them any more. */
 const VERSION_RETENTION_MS = 60_000;
@@ -133,20 +136,20 @@ export class ChunkIndex {
 
   /**
    * Replaces all chunks of the documents by `chunks`; those with stored ids in one step for searches. `isNew`: the
-   * index holds none of the documents, which saves a lookup. `keepsReplaced`: the other chunks stay searchable, and
-   * their ids are returned for `removeChunks`; resolves when every process of a shared store sees the new ones.
-   * Idempotent.
+   * index holds none of the documents, which saves a lookup. `column`: the column of the vectors, which is added if it
+   * is missing; those in other columns stay. `keepsReplaced`: the other chunks stay searchable, and their ids are
+   * returned for `removeChunks`; resolves when every process of a shared store sees the new ones. Idempotent.
    */
   async replace(
     baseId: string,
     documentIds: readonly string[],
-    { chunks, isNew, keepsReplaced }: { chunks: readonly IndexedChunk[]; isNew: boolean; keepsReplaced?: boolean },
+    { chunks, isNew, keepsReplaced, column = FIRST_VECTOR_COLUMN }: IndexWrite & { chunks: readonly IndexedChunk[] },
   ): Promise<string[]> {
     const written = new Set(chunks.map(({ id }) => id));
     const replaced = await this.#serializeWrite(baseId, async () => {
       const table = await this.#table(baseId);
       const ids = isNew ? [] : await selectIds(table, documentIds);
-      this.#countDeleted(baseId, await writeChunks(table, chunks, isNew));
+      this.#countDeleted(baseId, await writeChunks(table, chunks, { isNew, column }));
       return ids.filter((id) => !written.has(id));
     });
     if (keepsReplaced !== true) await this.removeChunks(baseId, replaced);
@@ -154,9 +157,13 @@ export class ChunkIndex {
     return replaced;
   }
 
-  /** Returns the vectors of the documents' chunks by chunk id, to write them again with other fields. */
-  vectors(baseId: string, documentIds: readonly string[]): Promise<ReadonlyMap<string, Float32Array>> {
-    return this.#read(baseId, new Map(), (table) => selectVectors(table, documentIds));
+  /** Returns the vectors of the documents' chunks in a column by chunk id, to write them again with other fields. */
+  vectors(
+    baseId: string,
+    documentIds: readonly string[],
+    column = FIRST_VECTOR_COLUMN,
+  ): Promise<ReadonlyMap<string, Float32Array | null>> {
+    return this.#read(baseId, new Map(), (table) => selectVectors(table, documentIds, column));
   }
 
   /** Removes documents. Idempotent. */
@@ -213,7 +220,7 @@ export class ChunkIndex {
   ): Promise<ReadonlyMap<string, number>> {
     const terms = tokenizeQuery(text, languages);
     if (terms.length === 0 || ids.length === 0) return new Map();
-    const options = { where: columnIn('id', ids), limit: ids.length, vector: null };
+    const options = { where: columnIn('id', ids), limit: ids.length, near: null };
     const hits = await this.#inTurn(signal, () =>
       this.#read(baseId, [], (table) => searchTerms(table, terms, options)),
     );
@@ -228,13 +235,13 @@ export class ChunkIndex {
     return this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
       if (table === null) return [];
-      const steps = planMaintenance(await this.#stateOf(baseId, table), isBusy);
+      const steps = planMaintenance(await readTableState(table, this.#deleted.get(baseId) ?? 0), isBusy);
       for (const step of steps) {
         if (step === 'buildTerms') {
           await buildTerms(table);
           this.#deleted.delete(baseId);
         }
-        if (step === 'buildVectors') await buildVectors(table);
+        if (step === 'buildVectors') await buildVectors(table, await oldestVectors(table));
         if (step === 'buildLookups') await buildLookups(table);
         if (step === 'optimize') await this.#optimize(baseId, table);
       }
@@ -242,38 +249,33 @@ export class ChunkIndex {
     });
   }
 
-  /** Compacts and builds all indexes again, after all vectors were replaced. Idempotent. */
-  async rebuild(baseId: string): Promise<void> {
+  /** Builds the index of a vector column if searches need one. Call it before they use the column. Idempotent. */
+  async indexVectors(baseId: string, column: string): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
-      if (table === null || (await table.countRows()) === 0) return;
-      if ((await tableFacts(table)).indexed.has('vector')) await table.dropIndex('vector_idx');
-      await this.#optimize(baseId, table);
-      await buildTerms(table);
-      this.#deleted.delete(baseId);
-      if ((await table.countRows()) >= FLAT_ROWS) {
-        await buildVectors(table);
-        await buildLookups(table);
-      }
+      if (table !== null && (await table.countRows()) >= FLAT_ROWS) await buildVectors(table, column);
     });
   }
 
-  async #stateOf(baseId: string, table: Table): Promise<TableState> {
-    const [rows, { indexed }, stats, terms, vectors] = await Promise.all([
-      table.countRows(),
-      tableFacts(table),
-      table.stats(),
-      table.indexStats('terms_idx'),
-      table.indexStats('vector_idx'),
-    ]);
-    return {
-      rows,
-      deletedSinceBuild: this.#deleted.get(baseId) ?? 0,
-      unindexedTerms: terms?.numUnindexedRows ?? null,
-      unindexedVectors: vectors?.numUnindexedRows ?? null,
-      hasLookups: indexed.has('labels'),
-      fragments: stats.fragmentStats.numFragments,
-    };
+  /**
+   * Drops the vectors in columns other than `column`, compacts, and builds all indexes again, after all vectors were
+   * replaced. Idempotent.
+   */
+  async rebuild(baseId: string, column = FIRST_VECTOR_COLUMN): Promise<void> {
+    await this.#serializeWrite(baseId, async () => {
+      const table = await this.#existingTable(baseId);
+      if (table === null || (await table.countRows()) === 0) return;
+      await dropOtherVectors(table, column);
+      const isFlat = (await table.countRows()) < FLAT_ROWS;
+      if (isFlat && (await tableFacts(table)).indexed.has(column)) await table.dropIndex(`${column}_idx`);
+      await this.#optimize(baseId, table);
+      await buildTerms(table);
+      this.#deleted.delete(baseId);
+      if (!isFlat) {
+        await buildVectors(table, column);
+        await buildLookups(table);
+      }
+    });
   }
 
   #countDeleted(baseId: string, rows: number): void {

@@ -1,6 +1,8 @@
 import { Index, MatchQuery, type Table, type VectorQuery } from '@lancedb/lancedb';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
+import { FIRST_VECTOR_COLUMN, vectorColumns } from './chunk-rows.ts';
 import { type Condition, columnIn, toSql } from './filter.ts';
+import type { TableState } from './maintenance.ts';
 
 /** A search hit. */
 export interface ChunkHit {
@@ -13,8 +15,11 @@ export interface ChunkHit {
   isBound: boolean;
 }
 
-/** Maximum columns of a table: 7 of every table, and numbers and dates of 256 filter keys and of chunk fields. */
-const MAX_COLUMNS = 527;
+/**
+ * Maximum columns of a table: 7 of every table, vectors of another model, and numbers and dates of 256 filter keys and
+ * of chunk fields.
+ */
+const MAX_COLUMNS = 528;
 /** Cache TTL of table facts, which other processes may change. Own writes invalidate the cache. */
 const FACTS_MS = 1_000;
 
@@ -29,6 +34,13 @@ const MIN_PROBES = 20;
 /** Vectors that are compared exactly: a multiple of `limit`, and a minimum, which keeps recall for small limits. */
 const REFINE_FACTOR = 3;
 const MIN_REFINED = 300;
+
+/** A query vector and the column of the vectors that it is compared with. */
+export interface QueryVector {
+  /** 1024 floats, L2-normalised. */
+  vector: Float32Array;
+  column: string;
+}
 
 /** Cached facts about a table. */
 export interface TableFacts {
@@ -64,6 +76,30 @@ async function readFacts(table: Table): Promise<TableFacts> {
   };
 }
 
+/** Reads the state that determines the maintenance of a table. */
+export async function readTableState(table: Table, deletedSinceBuild: number): Promise<TableState> {
+  const [rows, { indexed }, stats, terms, vectors] = await Promise.all([
+    table.countRows(),
+    tableFacts(table),
+    table.stats(),
+    table.indexStats('terms_idx'),
+    oldestVectors(table).then((column) => table.indexStats(`${column}_idx`)),
+  ]);
+  return {
+    rows,
+    deletedSinceBuild,
+    unindexedTerms: terms?.numUnindexedRows ?? null,
+    unindexedVectors: vectors?.numUnindexedRows ?? null,
+    hasLookups: indexed.has('labels'),
+    fragments: stats.fragmentStats.numFragments,
+  };
+}
+
+/** The vector column that searches use while the vectors of another model are written beside it. */
+export async function oldestVectors(table: Table): Promise<string> {
+  return vectorColumns(await table.schema())[0] ?? FIRST_VECTOR_COLUMN;
+}
+
 /** Builds the keyword index from scratch. `tokenizeText` has already tokenized the texts. */
 export async function buildTerms(table: Table): Promise<void> {
   const config = Index.fts({
@@ -78,9 +114,25 @@ export async function buildTerms(table: Table): Promise<void> {
   await table.createIndex('terms', { config, replace: true });
 }
 
-/** Builds the approximate vector index (IVF_RQ). */
-export async function buildVectors(table: Table): Promise<void> {
-  await table.createIndex('vector', { config: Index.ivfRq({ distanceType: 'cosine' }), replace: true });
+/** Builds the approximate index (IVF_RQ) of a vector column. */
+export async function buildVectors(table: Table, column: string): Promise<void> {
+  await table.createIndex(column, { config: Index.ivfRq({ distanceType: 'cosine' }), replace: true });
+}
+
+/** Adds a vector column if it is missing. */
+export async function addVectors(table: Table, column: string): Promise<void> {
+  if ((await tableFacts(table)).columns.has(column)) return;
+  const valueSql = `arrow_cast(null, 'FixedSizeList(${EMBEDDING_DIMENSIONS}, Float32)')`;
+  await table.addColumns([{ name: column, valueSql }]);
+  invalidateFacts(table);
+}
+
+/** Drops the vector columns except one. */
+export async function dropOtherVectors(table: Table, kept: string): Promise<void> {
+  const columns = vectorColumns(await table.schema());
+  const others = columns.filter((column) => column !== kept);
+  if (others.length > 0 && others.length < columns.length) await table.dropColumns(others);
+  invalidateFacts(table);
 }
 
 /** Builds the scalar indexes of id, document_id and labels. */
@@ -116,12 +168,13 @@ export async function whereClause(table: Table, conditions: readonly Condition[]
 /** Returns the chunks with the nearest vectors. */
 export async function searchVectors(
   table: Table,
-  vector: Float32Array,
+  { vector, column }: QueryVector,
   { where, limit }: { where: string | null; limit: number },
 ): Promise<{ id: string; cosine: number }[]> {
-  const query = table.query().nearestTo(vector).distanceType('cosine').limit(limit).select(['id', '_distance']);
+  const nearest = table.query().nearestTo(vector).column(column);
+  const query = nearest.distanceType('cosine').limit(limit).select(['id', '_distance']);
   const { rows, indexed } = await tableFacts(table);
-  if (indexed.has('vector')) tuneVectorQuery(query, { rows, limit });
+  if (indexed.has(column)) tuneVectorQuery(query, { rows, limit });
   const result = await (where === null ? query : query.where(where)).toArrow();
   const ids = result.getChild('id');
   const distances = result.getChild('_distance');
@@ -138,29 +191,37 @@ export async function searchVectors(
 export async function searchTerms(
   table: Table,
   terms: readonly string[],
-  { where, limit, vector }: { where: string | null; limit: number; vector: Float32Array | null },
+  { where, limit, near }: { where: string | null; limit: number; near: QueryVector | null },
 ): Promise<{ id: string; cosine: number | null; bm25: number }[]> {
   const query = table
     .query()
     .fullTextSearch(new MatchQuery(terms.join(' '), 'terms'))
     .limit(limit)
-    .select(vector === null ? ['id', '_score'] : ['id', '_score', 'vector']);
+    .select(near === null ? ['id', '_score'] : ['id', '_score', near.column]);
   const result = await (where === null ? query : query.where(where)).toArrow();
   const ids = result.getChild('id');
   const scores = result.getChild('_score');
-  const vectors = result.getChild('vector');
+  const vectors = near === null ? null : result.getChild(near.column);
   return Array.from({ length: result.numRows }, (_, i) => ({
     id: String(ids?.get(i)),
     bm25: Number(scores?.get(i)),
-    cosine: vector === null ? null : dot(vector, vectors?.get(i)?.toArray() ?? []),
+    cosine: near === null ? null : dot(near.vector, vectors?.get(i)?.toArray() ?? []),
   }));
 }
 
-/** Returns the vectors of the documents' chunks by chunk id. */
-export async function selectVectors(table: Table, documentIds: readonly string[]): Promise<Map<string, Float32Array>> {
-  const result = await table.query().where(columnIn('document_id', documentIds)).select(['id', 'vector']).toArrow();
-  const [ids, vectors] = [result.getChild('id'), result.getChild('vector')];
-  return new Map(Array.from({ length: result.numRows }, (_, i) => [String(ids?.get(i)), vectors?.get(i)?.toArray()]));
+/** Returns the vectors of the documents' chunks in a column by chunk id; null where it has none. */
+export async function selectVectors(
+  table: Table,
+  documentIds: readonly string[],
+  column: string,
+): Promise<Map<string, Float32Array | null>> {
+  const hasColumn = (await tableFacts(table)).columns.has(column);
+  const selected = hasColumn ? ['id', column] : ['id'];
+  const result = await table.query().where(columnIn('document_id', documentIds)).select(selected).toArrow();
+  const [ids, vectors] = [result.getChild('id'), result.getChild(column)];
+  return new Map(
+    Array.from({ length: result.numRows }, (_, i) => [String(ids?.get(i)), vectors?.get(i)?.toArray() ?? null]),
+  );
 }
 
 /** Returns the ids of the documents' chunks. */

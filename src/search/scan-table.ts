@@ -1,5 +1,6 @@
 import { MatchQuery, type Table } from '@lancedb/lancedb';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
+import { vectorColumns } from './chunk-rows.ts';
 import { tableFacts } from './chunk-table.ts';
 
 /**
@@ -18,7 +19,9 @@ export async function scanTable(table: Table): Promise<Map<string, number>> {
   }
   const { indexed } = await tableFacts(table);
   const zero = new Array<number>(EMBEDDING_DIMENSIONS).fill(0);
-  if (rows.size > 0) await table.query().nearestTo(zero).limit(1).select(['id', '_distance']).toArrow();
+  for (const column of rows.size > 0 ? vectorColumns(await table.schema()) : []) {
+    await table.query().nearestTo(zero).column(column).limit(1).select(['id', '_distance']).toArrow();
+  }
   if (indexed.has('terms')) {
     await table.query().fullTextSearch(new MatchQuery('a', 'terms')).limit(1).select(['id', '_score']).toArrow();
   }

@@ -1,5 +1,6 @@
 import type { Table } from '@lancedb/lancedb';
-import { type ChunkHit, searchTerms, searchVectors, tableFacts, whereClause } from './chunk-table.ts';
+import { FIRST_VECTOR_COLUMN } from './chunk-rows.ts';
+import { type ChunkHit, invalidateFacts, searchTerms, searchVectors, tableFacts, whereClause } from './chunk-table.ts';
 import type { Condition } from './filter.ts';
 import type { Language } from './languages.ts';
 import { tokenizeQuery } from './terms.ts';
@@ -17,6 +18,8 @@ export interface KeywordQuery {
 export interface ChunkSearch extends Omit<KeywordQuery, 'text'> {
   /** 1024 floats, L2-normalised. */
   vector: Float32Array | null;
+  /** The column of the vectors that `vector` is compared with; that of a new table if absent. */
+  vectorColumn?: string;
   text: string | null;
   /** Filters, applied before scoring. */
   conditions: readonly Condition[];
@@ -24,15 +27,26 @@ export interface ChunkSearch extends Omit<KeywordQuery, 'text'> {
   limit: number;
 }
 
-/** Returns the best chunks of a table, unordered. */
+/** The column of the vectors does not exist any more. */
+export class VectorsDroppedError extends Error {
+  override readonly name = 'VectorsDroppedError';
+}
+
+/** Returns the best chunks of a table, unordered. Throws a `VectorsDroppedError`. */
 export async function searchTable(table: Table, search: ChunkSearch): Promise<ChunkHit[]> {
   if (!(await tableFacts(table)).indexed.has('terms')) return [];
   const where = await whereClause(table, search.conditions);
   const terms = search.text === null ? [] : tokenizeQuery(search.text, search.languages);
+  const { vector, vectorColumn: column = FIRST_VECTOR_COLUMN } = search;
+  const query = vector === null ? null : { vector, column };
   const [near, matching] = await Promise.all([
-    search.vector === null ? [] : searchVectors(table, search.vector, { where, limit: search.limit }),
-    terms.length === 0 ? [] : searchTerms(table, terms, { where, limit: search.limit, vector: search.vector }),
-  ]);
+    query === null ? [] : searchVectors(table, query, { where, limit: search.limit }),
+    terms.length === 0 ? [] : searchTerms(table, terms, { where, limit: search.limit, near: query }),
+  ]).catch(async (error: unknown) => {
+    invalidateFacts(table);
+    if (query === null || (await tableFacts(table)).columns.has(column)) throw error;
+    throw new VectorsDroppedError();
+  });
   const hits = new Map<string, ChunkHit>();
   const unseen = maxUnseenBm25(matching, search.limit);
   for (const { id, cosine } of near) {

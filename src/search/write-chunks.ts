@@ -1,23 +1,35 @@
 import type { Table } from '@lancedb/lancedb';
 import { extraColumns, type IndexedChunk, rangeColumns, toRows } from './chunk-rows.ts';
-import { addColumns, buildTerms, tableFacts } from './chunk-table.ts';
+import { addColumns, addVectors, buildTerms, tableFacts } from './chunk-table.ts';
 import { columnIn } from './filter.ts';
 
 /** Ids per deletion. */
 const IDS_PER_DELETION = 1000;
 
+/** How documents are written to the index: see `ChunkIndex.replace`. */
+export interface IndexWrite {
+  isNew: boolean;
+  keepsReplaced?: boolean;
+  column?: string;
+}
+
 /**
- * Adds chunks to a table; unless `isNew`, in place of those with the same ids, in one step for searches. Returns the
- * number of replaced chunks.
+ * Adds chunks to a table, with their vectors in `column`; unless `isNew`, in place of those with the same ids, in one
+ * step for searches. Replaced chunks keep their vectors in other columns. Returns the number of replaced chunks.
  */
-export async function writeChunks(table: Table, chunks: readonly IndexedChunk[], isNew: boolean): Promise<number> {
+export async function writeChunks(
+  table: Table,
+  chunks: readonly IndexedChunk[],
+  { isNew, column }: { isNew: boolean; column: string },
+): Promise<number> {
   if (chunks.length === 0) return 0;
+  await addVectors(table, column);
   const columns = await addColumns(table, rangeColumns(chunks));
   let replaced = 0;
-  if (isNew) await table.add(toRows(chunks, columns));
+  if (isNew) await table.add(toRows(chunks, columns, column));
   else {
-    // A merge needs a value for every column.
-    const rows = toRows(chunks, extraColumns(await table.schema()));
+    // A merge keeps the values of columns that the rows lack, and metadata may have lost keys.
+    const rows = toRows(chunks, extraColumns(await table.schema()), column);
     const merge = table.mergeInsert('id').whenMatchedUpdateAll().whenNotMatchedInsertAll();
     replaced = (await merge.execute(rows)).numUpdatedRows;
   }

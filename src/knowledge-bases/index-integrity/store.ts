@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
+import { FIRST_VECTOR_COLUMN } from '../../search/chunk-rows.ts';
 import { documents } from '../documents/tables.ts';
 import { INDEX_VERSION } from '../index-version.ts';
 import { knowledgeBases } from '../tables.ts';
@@ -70,14 +71,18 @@ export async function markDamaged(sql: Sql, baseId: string): Promise<void> {
 }
 
 /**
- * Queues documents (`ids`, or all) to be embedded again by resetting their fingerprints. Locks the knowledge base
- * first, as writers of documents do.
+ * Queues documents to be embedded again by resetting their fingerprints: `ids`, or null for all, after the table of the
+ * index was dropped. Locks the knowledge base first, as writers of documents do.
  */
 export async function markForRebuild(sql: Sql, baseId: string, ids: readonly string[] | null): Promise<void> {
   await sql.transaction(async (transaction) => {
     await transaction
       .update(knowledgeBases)
-      .set({ indexState: 'rebuilding', indexVersion: INDEX_VERSION, embeddingFingerprint: null })
+      .set({
+        indexState: 'rebuilding',
+        indexVersion: INDEX_VERSION,
+        ...(ids === null && { embeddingFingerprint: null, vectorColumn: FIRST_VECTOR_COLUMN }),
+      })
       .where(eq(knowledgeBases.id, baseId));
     const isOfBase = eq(documents.knowledgeBaseId, baseId);
     await transaction

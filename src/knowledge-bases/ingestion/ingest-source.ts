@@ -7,7 +7,7 @@ import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts } from '../jobs/store.ts';
 import { maintainIndex } from './maintain-index.ts';
 import { syncItems } from './pipeline.ts';
-import { countStaleChunks, reEmbedChunks } from './re-embed.ts';
+import { countStaleChunks, rebuildIndex, reEmbedChunks } from './re-embed.ts';
 import { type IngestDeps, lockRun, RunSupersededError, SourceDeletedError, writeInRun } from './run-context.ts';
 import { beginRun, endJob, type JobContext, lockSource, selectJobContext, undoAttempt } from './store.ts';
 import { isOutage } from './through-outage.ts';
@@ -88,7 +88,6 @@ async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): 
     await writeInRun({ ...context, deps }, (sql) => incrementJobCounts(sql, job.id, { documentsScanned }));
   }
   const embedded = await reEmbedChunks(deps, { ...context, call }, signal);
-  // The partitions of an approximate index fit the vectors of the previous model only.
-  if (embedded > 0 || job.kind === 'embed') await deps.chunks.rebuild(base.id);
+  if (embedded > 0 || job.kind === 'embed') await rebuildIndex(deps, { ...context, call });
   else await maintainIndex(deps, base.id);
 }

@@ -72,7 +72,11 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
     deps,
     filterKeys: new FilterKeys(deps.db, base.id),
     ocrProgress,
-    admit: () => admit(deps, call, { kind: 'embedding', model: base.embeddingModel }),
+    // With the vectors that searches use; those of a newly bound model are made at the end of the job.
+    admit: () => {
+      const { embeddingModel: model, embeddingFingerprint: fingerprint } = run.base;
+      return admit(deps, call, { kind: 'embedding', model, fingerprint });
+    },
     metadata: configMetadata(config),
     textFields: (Object(config) as { text_fields?: string[] }).text_fields,
     fetch: (item) => connector.fetch(connectorDeps, config, item, signal),
@@ -84,7 +88,9 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
       const { changed, relabelled } = await compareItems(run, items);
       await updateItemMetadata(run, relabelled);
       await ingestItems(run, changed);
-      if ((await selectJobContext(deps.db.sql, job.id)) === null) throw new SourceDeletedError();
+      const current = await selectJobContext(deps.db.sql, job.id);
+      if (current === null) throw new SourceDeletedError();
+      run.base = current.base;
       await maintainIndex(deps, base.id, true);
     }
     await deleteUnlisted(run, connector);

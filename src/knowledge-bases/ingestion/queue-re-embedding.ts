@@ -3,19 +3,21 @@ import { resolveModel } from '../../inference/admission.ts';
 import { serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import { deleteRetiredModels, selectBindings } from '../../models/bindings/store.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { insertJob, newJobRow, selectUnfinishedJobs } from '../jobs/store.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
+import { completeVectors } from './re-embed.ts';
 import {
+  hasOtherVectors,
   markIndexing,
   selectEmbeddingModels,
   selectStaleBases,
   selectStaleSources,
-  settleFingerprint,
 } from './re-embedding-store.ts';
 import { lockBase } from './store.ts';
 
-type QueueDeps = Pick<Deps, 'db' | 'jobs' | 'models' | 'logger' | 'now'>;
+type QueueDeps = Pick<Deps, 'db' | 'jobs' | 'models' | 'chunks' | 'logger' | 'now'>;
 
 /** Knowledge bases queued per call; the next call continues. */
 const MAX_BASES = 100;
@@ -27,7 +29,8 @@ const MIN_INTERVAL_MS = 10 * 60_000;
 
 /**
  * Queues re-embedding jobs, one per data source, for knowledge bases whose chunks were embedded by another model than
- * the one that their model id is bound to now. May be called at any time; queues nothing twice.
+ * the one that their model id is bound to now. Stops the engines of former bindings that no search needs. May be called
+ * at any time; queues nothing twice.
  */
 export async function queueReEmbedding(deps: QueueDeps): Promise<void> {
   const since = new Date(deps.now() - MIN_INTERVAL_MS);
@@ -38,6 +41,17 @@ export async function queueReEmbedding(deps: QueueDeps): Promise<void> {
       await queueBase(deps, base, fingerprint);
     }
   }
+  const { retired } = await selectBindings(deps.db.sql);
+  for (const id of new Set(retired.map((former) => former.id))) await releaseRetired(deps, id);
+}
+
+/** Stops the engines of former bindings of a model id when no search needs them any more. */
+async function releaseRetired(deps: QueueDeps, model: string): Promise<void> {
+  const fingerprint = currentFingerprint(deps, model);
+  if (fingerprint === null || (await hasOtherVectors(deps.db.sql, model, fingerprint))) return;
+  // A process that has not applied the present binding yet must not release the former one.
+  const before = new Date(deps.now() - MIN_INTERVAL_MS);
+  await deps.db.sql.transaction((sql) => deleteRetiredModels(sql, model, before));
 }
 
 /** Fingerprint of the model's current binding; null when it has none. */
@@ -55,7 +69,6 @@ async function queueBase(deps: QueueDeps, base: KnowledgeBaseRow, fingerprint: s
   const queued = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockBase(sql, base.id))) return 0;
     const sources = await selectStaleSources(sql, base.id, fingerprint);
-    await settleFingerprint(sql, base.id, fingerprint);
     for (const { id, keyId } of sources) {
       // Every job re-embeds stale chunks, so a queued job suffices.
       if ((await selectUnfinishedJobs(sql, id)).some(({ status }) => status === 'queued')) continue;
@@ -68,7 +81,7 @@ async function queueBase(deps: QueueDeps, base: KnowledgeBaseRow, fingerprint: s
     if (sources.length > 0) await markIndexing(sql, base.id);
     return sources.length;
   });
-  if (queued === 0) return;
+  if (queued === 0) return completeVectors(deps, base.id, fingerprint);
   deps.logger.info(
     { knowledgeBase: base.id, sources: queued },
     'documents without vectors of the present model, re-embedding queued',

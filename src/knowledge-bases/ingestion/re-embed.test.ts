@@ -6,6 +6,7 @@ import { assertError, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
 import type { ModelRegistry } from '../../engines/registry.ts';
+import { retiredModels } from '../../models/bindings/tables.ts';
 import { documents } from '../documents/tables.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { ingestionJobs } from '../jobs/tables.ts';
@@ -36,10 +37,19 @@ let onEmbed: () => void | Promise<void> = () => {};
 
 const api = useApi({ ...embeddedBy(first), jobs: [INGEST_SOURCE] });
 
-function bind(engine: EmbeddingEngine): void {
+/** Binds the model. Without `retired`, the engines of former bindings are gone. */
+function bind(embedding: EmbeddingEngine, retired: EmbeddingEngine[] = []): void {
   const registry = api.deps.models as ModelRegistry;
-  const bound = registry.list().map((model) => (model.id === MODEL ? { ...model, embedding: engine } : model));
-  registry.replace(bound);
+  registry.replace(registry.list().map((model) => (model.id === MODEL ? { ...model, embedding, retired } : model)));
+}
+
+/** Asserts that a search by vectors finds the chunk of a text. */
+async function assertFound(kb: { retrieve(query: string, type: string): ReturnType<typeof api.send> }, query: string) {
+  const { status, json, text } = await kb.retrieve(query, 'vector');
+  assert.equal(status, 200, text);
+  const [best] = json.results;
+  assert.equal(best?.text, query);
+  assert.ok(best.score > 0.999, `score ${best.score}`);
 }
 
 /** A knowledge base with one data source, embedded by the first model. */
@@ -77,14 +87,15 @@ describe('re-embedding after the embedding model was rebound', () => {
     onEmbed = () => {};
   });
 
-  it('embeds the stored chunks again; keyword search works meanwhile', async () => {
+  it('searches by keyword without the former model, says so, and embeds the stored chunks again', async () => {
     const kb = await setUp({ a: 'Granite is a hard stone.', b: 'Salmon is a fish.' });
     bind(second);
     const refused = await kb.retrieve('Salmon is a fish.', 'vector');
     assertError(refused, 503, 'engine_unavailable');
     assert.ok(Number(refused.headers.get('retry-after')) > 0);
     for (const type of ['keyword', 'hybrid']) {
-      assert.equal((await kb.retrieve('salmon', type)).json.results[0].document_name, 'b.txt');
+      const { json } = await kb.retrieve('salmon', type);
+      assert.deepEqual([json.results[0].document_name, json.search_type], ['b.txt', 'keyword']);
     }
     await queueReEmbedding(api.deps);
     const [job] = await kb.embedJobs();
@@ -103,9 +114,10 @@ describe('re-embedding after the embedding model was rebound', () => {
     );
   });
 
-  it('clears the fingerprint until all chunks are embedded, and continues after a stop', async () => {
+  it('searches the old vectors until all chunks have new ones, and continues after a stop', async () => {
     const kb = await setUp({ lines: Array.from({ length: 200 }, (_, i) => `stone ${i}`).join('|') });
-    bind(second);
+    const firstFingerprint = await kb.fingerprint();
+    bind(second, [first]);
     await queueReEmbedding(api.deps);
     const [job] = await kb.embedJobs();
     const stopping = new AbortController();
@@ -113,21 +125,111 @@ describe('re-embedding after the embedding model was rebound', () => {
       if (embedded.length > 128) stopping.abort(new Error('stopping'));
     };
     await assert.rejects(kb.run(job?.id ?? '', stopping.signal), /stopping/);
-    const done = (await kb.documents()).filter(({ embeddingFingerprint }) => embeddingFingerprint === 'second').length;
-    assert.ok(done > 0 && done < 200, `${done} documents`);
-    assert.equal(await kb.fingerprint(), null);
-    assertError(await kb.retrieve('stone', 'vector'), 503, 'engine_unavailable');
+    const done = (await kb.documents()).filter(({ embeddingFingerprint }) => embeddingFingerprint === 'second');
+    assert.ok(done.length > 0 && done.length < 200, `${done.length} documents`);
+    assert.equal(await kb.fingerprint(), firstFingerprint);
+    for (const number of [0, 99, 199]) await assertFound(kb, `stone ${number}`);
     bind(first);
-    assertError(await kb.retrieve('stone', 'vector'), 503, 'engine_unavailable');
+    assert.equal((await kb.retrieve('stone', 'vector')).status, 200, 'the old vectors are complete');
     bind(second);
+    assertError(await kb.retrieve('stone', 'vector'), 503, 'engine_unavailable');
     embedded = [];
     onEmbed = () => {};
     await kb.run(job?.id ?? '');
-    assert.equal(embedded.length, 200 - done, 'nothing is embedded twice');
+    assert.equal(embedded.length, 200 - done.length, 'nothing is embedded twice');
     const [ended] = await kb.embedJobs();
     assert.deepEqual([ended?.documentsScanned, ended?.documentsProcessed], [200, 200]);
+    assert.equal(await kb.fingerprint(), 'second');
     assert.equal((await kb.retrieve('stone 7', 'vector')).status, 200);
     assert.equal(await api.deps.chunks.count(kb.id), 200);
+    const ids = (await kb.documents()).map(({ id }) => id);
+    const old = await api.deps.chunks.vectors(kb.id, ids);
+    assert.ok(
+      [...old.values()].every((vector) => vector === null),
+      'the old vectors are dropped',
+    );
+  });
+
+  it('switches to the new vectors when those of every data source are complete', async () => {
+    const texts = [`Granite isn't "soft".`, 'Salmon is a fish.'] as const;
+    const kb = await setUp({ a: texts[0] });
+    const other = new MemorySource();
+    other.items.set('b', texts[1]);
+    const more = await makeSource(api, kb.id, other);
+    await more.run(await more.queueJob());
+    const foreign = await setUp({ c: 'Salmon is a fish.' });
+    const before = await kb.fingerprint();
+    bind(second, [first]);
+    await queueReEmbedding(api.deps);
+    const [one, two] = await kb.embedJobs();
+    await kb.run(one?.id ?? '');
+    assert.equal(await kb.fingerprint(), before);
+    for (const text of texts) await assertFound(kb, text);
+    await kb.run(two?.id ?? '');
+    assert.equal(await kb.fingerprint(), 'second');
+    for (const text of texts) await assertFound(kb, text);
+    assert.equal(await foreign.fingerprint(), before);
+    await assertFound(foreign, 'Salmon is a fish.');
+  });
+
+  it('finds documents by vectors that are ingested, changed or relabelled meanwhile', async () => {
+    const kb = await setUp({ a: 'Granite is a hard stone.', b: 'Salmon is a fish.' });
+    bind(second, [first]);
+    await queueReEmbedding(api.deps);
+    const [job] = await kb.embedJobs();
+    const stopping = new AbortController();
+    kb.source.items.set('b', 'Trout is a fish, too.');
+    kb.source.items.set('c', 'The harbour closes at noon.');
+    const config = { file_ids: [], metadata: { team: 'b' } };
+    await api.db.sql.update(dataSources).set({ config }).where(eq(dataSources.id, kb.sourceId));
+    onEmbed = () => stopping.abort(new Error('stopping'));
+    const sync = await api.send('POST', `/v1/knowledge-bases/${kb.id}/data-sources/${kb.sourceId}/sync`);
+    assert.equal(sync.json.id, job?.id);
+    await assert.rejects(kb.run(sync.json.id, stopping.signal), /stopping/);
+    assert.notEqual(await kb.fingerprint(), 'second');
+    const texts = ['Granite is a hard stone.', 'Trout is a fish, too.', 'The harbour closes at noon.'];
+    for (const text of texts) await assertFound(kb, text);
+    onEmbed = () => {};
+    await kb.run(sync.json.id);
+    assert.equal(await kb.fingerprint(), 'second');
+    for (const text of texts) await assertFound(kb, text);
+    const [best] = (await kb.retrieve('granite', 'keyword')).json.results;
+    assert.equal(best.metadata.team, 'b');
+  });
+
+  it('searches again when the vectors of its search were dropped', async () => {
+    const kb = await setUp({ a: 'stone' });
+    bind(second, [first]);
+    await queueReEmbedding(api.deps);
+    const [job] = await kb.embedJobs();
+    const embedFirst = first.embed;
+    first.embed = async (request, signal) => {
+      const result = await embedFirst.call(first, request, signal);
+      if (request.purpose === 'query') {
+        first.embed = embedFirst;
+        await kb.run(job?.id ?? '');
+      }
+      return result;
+    };
+    await assertFound(kb, 'stone');
+    assert.equal(await kb.fingerprint(), 'second');
+  });
+
+  it('releases the former model when no search uses its vectors', async () => {
+    await api.db.sql.delete(knowledgeBases);
+    const kb = await setUp({ a: 'stone' });
+    const rows = () => api.db.sql.select().from(retiredModels).where(eq(retiredModels.modelId, MODEL));
+    const now = () => Date.now() + 11 * 60_000;
+    await api.db.sql.insert(retiredModels).values({ modelId: MODEL, modelName: '' });
+    bind(second, [first]);
+    await queueReEmbedding({ ...api.deps, now });
+    assert.equal((await rows()).length, 1);
+    for (const { id } of await kb.embedJobs()) await kb.run(id);
+    assert.equal(await kb.fingerprint(), 'second');
+    await queueReEmbedding(api.deps);
+    assert.equal((await rows()).length, 1, 'other processes may not have applied the binding yet');
+    await queueReEmbedding({ ...api.deps, now });
+    assert.deepEqual(await rows(), []);
   });
 
   it('does nothing when the model is bound back before the job runs', async () => {

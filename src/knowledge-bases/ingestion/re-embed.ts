@@ -6,10 +6,11 @@ import { maintainIndex } from './maintain-index.ts';
 import { embedInBatches } from './prepare-document.ts';
 import {
   countStaleDocuments,
-  prepareFingerprint,
+  prepareVectors,
   selectChunksOfDocuments,
+  selectCompleteVectors,
   selectStaleDocuments,
-  settleFingerprint,
+  switchVectors,
   updateDocumentFingerprints,
 } from './re-embedding-store.ts';
 import { type IngestDeps, lockRun, SourceDeletedError } from './run-context.ts';
@@ -22,8 +23,8 @@ type ReEmbedDeps = Pick<
 >;
 
 /**
- * Embeds the stored chunks of a data source again that another model has embedded. The index never compares vectors of
- * two models: until all chunks are done, the knowledge base has no fingerprint. Continues where an earlier run ended.
+ * Embeds the stored chunks of a data source again that another model has embedded. The new vectors are written beside
+ * those that searches use, until all chunks of the knowledge base have them. Continues where an earlier run ended.
  * Returns the number of embedded documents.
  */
 export async function reEmbedChunks(
@@ -44,7 +45,7 @@ export async function reEmbedChunks(
   }
 }
 
-/** Embeds and writes the next documents; sets the fingerprint of the knowledge base when none remains. */
+/** Embeds and writes the next documents; makes searches use the new vectors when none remains. */
 async function embedNextDocuments(
   deps: ReEmbedDeps,
   context: JobContext & { call: Call },
@@ -56,7 +57,7 @@ async function embedNextDocuments(
   const fingerprint = embedder.engine.fingerprint();
   const documents = takeWrite(await selectStaleDocuments(deps.db.sql, source.id, fingerprint, DOCUMENTS_PER_WRITE));
   if (documents.length === 0) {
-    await settleFingerprint(deps.db.sql, base.id, fingerprint);
+    await completeVectors(deps, base.id, fingerprint);
     return 0;
   }
   const ids = documents.map(({ id }) => id);
@@ -65,6 +66,29 @@ async function embedNextDocuments(
   const vectors = await embedInBatches({ deps, embedder }, texts, 'document', signal);
   await writeVectors(deps, context, { documents, chunks, vectors, fingerprint });
   return documents.length;
+}
+
+/** Makes searches use the vectors of a model when all chunks of the knowledge base have them. May be called again. */
+export async function completeVectors(
+  { db, chunks }: Pick<ReEmbedDeps, 'db' | 'chunks'>,
+  baseId: string,
+  fingerprint: string,
+): Promise<void> {
+  const complete = await selectCompleteVectors(db.sql, baseId, fingerprint);
+  if (complete === null || complete.searched === fingerprint) return;
+  await chunks.indexVectors(baseId, complete.column);
+  await switchVectors(db.sql, baseId, { ...complete, fingerprint });
+}
+
+/**
+ * Rebuilds the index after a re-embedding: the approximate index of vectors, and the statistics of words. Drops the
+ * vectors of other models. Only maintains the index while chunks lack vectors of the model.
+ */
+export async function rebuildIndex(deps: ReEmbedDeps, { base, call }: JobContext & { call: Call }): Promise<void> {
+  const fingerprint = admit(deps, call, { kind: 'embedding', model: base.embeddingModel }).engine.fingerprint();
+  const complete = await selectCompleteVectors(deps.db.sql, base.id, fingerprint);
+  if (complete?.searched === fingerprint) await deps.chunks.rebuild(base.id, complete.column);
+  else await maintainIndex(deps, base.id);
 }
 
 /** Counts the documents that a job re-embeds, including those that an earlier run of it has done. */
@@ -89,12 +113,12 @@ async function writeVectors(
   const { documents, vectors, fingerprint } = embedded;
   const ids = documents.map(({ id }) => id);
   const documentById = new Map(documents.map((document) => [document.id, document]));
-  await prepareFingerprint(deps.db.sql, base.id, fingerprint);
+  const column = await prepareVectors(deps.db.sql, base.id, fingerprint);
   const chunks = embedded.chunks.flatMap((chunk, i) => {
     const [document, vector] = [documentById.get(chunk.documentId), vectors[i]];
     return document === undefined || vector === undefined ? [] : [toIndexedChunk(document, chunk, vector)];
   });
-  await deps.chunks.replace(base.id, ids, { chunks, isNew: false });
+  await deps.chunks.replace(base.id, ids, { chunks, isNew: false, column });
   const existing = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockRun(sql, context))) return null;
     const updated = await updateDocumentFingerprints(sql, ids, fingerprint);

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { and, asc, count, eq, sql as expression, gt, inArray, isNull, ne, notExists, or } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
+import { FIRST_VECTOR_COLUMN } from '../../search/chunk-rows.ts';
 import type { ChunkRow, DocumentRow } from '../documents/store.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { ingestionJobs } from '../jobs/tables.ts';
@@ -50,12 +52,22 @@ export function selectStaleBases(
       and(
         eq(knowledgeBases.embeddingModel, model),
         gt(knowledgeBases.chunkCount, 0),
-        or(isNull(knowledgeBases.embeddingFingerprint), ne(knowledgeBases.embeddingFingerprint, fingerprint)),
+        or(
+          isNull(knowledgeBases.embeddingFingerprint),
+          ne(knowledgeBases.embeddingFingerprint, fingerprint),
+          ne(knowledgeBases.indexState, 'ready'),
+        ),
         notExists(pendingJobs),
       ),
     )
     .orderBy(asc(knowledgeBases.id))
     .limit(limit);
+}
+
+/** Whether searches of a knowledge base of the model use vectors of another fingerprint. */
+export async function hasOtherVectors(sql: Sql, model: string, fingerprint: string): Promise<boolean> {
+  const isOther = and(gt(knowledgeBases.chunkCount, 0), ne(knowledgeBases.embeddingFingerprint, fingerprint));
+  return (await sql.$count(knowledgeBases, and(eq(knowledgeBases.embeddingModel, model), isOther))) > 0;
 }
 
 /** Selects the data sources with chunks of another fingerprint, each with the key of its last job. */
@@ -114,34 +126,75 @@ export function selectChunksOfDocuments(sql: Sql, documentIds: readonly string[]
     .orderBy(asc(chunks.documentId), asc(chunks.position));
 }
 
+/** The vectors that searches of a knowledge base use. */
+type SearchedVectors = Pick<KnowledgeBaseRow, 'embeddingFingerprint' | 'vectorColumn'>;
+
+const SEARCHED_VECTORS = {
+  embeddingFingerprint: knowledgeBases.embeddingFingerprint,
+  vectorColumn: knowledgeBases.vectorColumn,
+};
+
 /**
- * Call it before chunks of the fingerprint are written to the index. Sets the fingerprint of an empty knowledge base,
- * and clears that of one with chunks of another fingerprint.
+ * Returns the column of the index for vectors of a model: that of searches, or one beside it. Call it before vectors
+ * are written. Sets the fingerprint of a new knowledge base.
  */
-export async function prepareFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
-  await sql
-    .update(knowledgeBases)
-    .set({
-      embeddingFingerprint: expression`case when ${knowledgeBases.chunkCount} = 0 then ${fingerprint} else null end`,
-    })
-    .where(
-      and(
-        eq(knowledgeBases.id, baseId),
-        or(isNull(knowledgeBases.embeddingFingerprint), ne(knowledgeBases.embeddingFingerprint, fingerprint)),
-      ),
-    );
+export async function prepareVectors(sql: Sql, baseId: string, fingerprint: string): Promise<string> {
+  const isBase = eq(knowledgeBases.id, baseId);
+  const isNew = and(isNull(knowledgeBases.embeddingFingerprint), eq(knowledgeBases.chunkCount, 0));
+  await sql.update(knowledgeBases).set({ embeddingFingerprint: fingerprint }).where(and(isBase, isNew));
+  const [base] = await sql.select(SEARCHED_VECTORS).from(knowledgeBases).where(isBase);
+  // The writer notices itself that the knowledge base was deleted.
+  return base === undefined ? FIRST_VECTOR_COLUMN : chooseColumn(base, fingerprint);
 }
 
-/** Sets the fingerprint of a knowledge base if all of its chunks have it. */
-export async function settleFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
+/** Vectors of two models are never in one column, except while the index is rebuilt and not searched. */
+function chooseColumn({ embeddingFingerprint, vectorColumn }: SearchedVectors, fingerprint: string): string {
+  if (embeddingFingerprint === null || embeddingFingerprint === fingerprint) return vectorColumn;
+  const hash = createHash('sha256').update(fingerprint).digest('hex').slice(0, 16);
+  const column = `${FIRST_VECTOR_COLUMN}_${hash}`;
+  return column === vectorColumn ? FIRST_VECTOR_COLUMN : column;
+}
+
+/**
+ * Selects the vectors of a knowledge base whose chunks all have vectors of the model: the fingerprint that searches
+ * use, and the column of the model. Null while chunks lack them.
+ */
+export async function selectCompleteVectors(
+  sql: Sql,
+  baseId: string,
+  fingerprint: string,
+): Promise<{ searched: string | null; column: string } | null> {
+  const [base] = await sql
+    .select(SEARCHED_VECTORS)
+    .from(knowledgeBases)
+    .where(hasVectors(sql, baseId, fingerprint));
+  if (base === undefined) return null;
+  return { searched: base.embeddingFingerprint, column: chooseColumn(base, fingerprint) };
+}
+
+/**
+ * Makes searches use the vectors of a model, with its fingerprint in one step, if all chunks still have them and
+ * searches still use those of the fingerprint `searched`.
+ */
+export async function switchVectors(
+  sql: Sql,
+  baseId: string,
+  { searched, fingerprint, column }: { searched: string | null; fingerprint: string; column: string },
+): Promise<void> {
+  const isUnchanged = expression`${knowledgeBases.embeddingFingerprint} is not distinct from ${searched}`;
+  await sql
+    .update(knowledgeBases)
+    .set({ embeddingFingerprint: fingerprint, vectorColumn: column })
+    .where(and(hasVectors(sql, baseId, fingerprint), isUnchanged));
+}
+
+/** Whether it is this knowledge base, and all of its chunks have vectors of the model. */
+function hasVectors(sql: Sql, baseId: string, fingerprint: string) {
   const stale = sql
     .select({ id: documents.id })
     .from(documents)
     .where(and(eq(documents.knowledgeBaseId, baseId), isStale(fingerprint)));
-  await sql
-    .update(knowledgeBases)
-    .set({ embeddingFingerprint: fingerprint })
-    .where(and(eq(knowledgeBases.id, baseId), gt(knowledgeBases.chunkCount, 0), notExists(stale)));
+  return and(eq(knowledgeBases.id, baseId), gt(knowledgeBases.chunkCount, 0), notExists(stale));
 }
 
 /** Sets the fingerprint of documents. Returns the ids of those that exist. */

@@ -16,7 +16,7 @@ import { isDroppedIndex } from '../store.ts';
 import { isFilterable } from './document-metadata.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import type { DocumentChange } from './prepare-document.ts';
-import { prepareFingerprint, selectChunksOfDocuments } from './re-embedding-store.ts';
+import { prepareVectors, selectChunksOfDocuments } from './re-embedding-store.ts';
 import { lockRun, RunSupersededError, requireLatestRun, SourceDeletedError } from './run-context.ts';
 import {
   incrementCounts,
@@ -85,19 +85,16 @@ export async function writeDocuments(
   await requireLatestRun(deps.db.sql, context.job);
   const ids = changes.map(({ row }) => row.id);
   const unfilterableKeys = await findUnfilterableKeys(context.filterKeys, changes);
-  const kept = await loadUnchangedChunks(deps, base.id, changes);
+  const column = await prepareVectors(deps.db.sql, base.id, fingerprint);
+  const kept = await loadUnchangedChunks(deps, { baseId: base.id, column }, changes);
   const chunks = changes.flatMap((change) => toIndexedChunks(change, kept, unfilterableKeys(change)));
-  const hasEmbedded = changes.some(({ outcome }) => 'prepared' in outcome && outcome.prepared.chunks.length > 0);
-  // Before the index, so that no query is compared with vectors of another model.
-  if (hasEmbedded) await prepareFingerprint(deps.db.sql, base.id, fingerprint);
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
   await insertFutureTombstones(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
   // Searches find the old version of a document until its rows are replaced, then the new one.
-  const write = { chunks, isNew: added.length === ids.length, keepsReplaced: true };
+  const write = { chunks, isNew: added.length === ids.length, keepsReplaced: true, column };
   const replaced = await deps.chunks.replace(base.id, ids, write);
   const commit = deps.db.sql.transaction(async (sql) => {
     if (!(await lockRun(sql, context))) return null;
-    if (hasEmbedded) await prepareFingerprint(sql, base.id, fingerprint);
     const updatedIds = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
     // A concurrent deletion wins: ids are never reused.
     const deleted = new Set(updatedIds).difference(await selectExistingIds(sql, updatedIds));
@@ -160,7 +157,7 @@ async function undoIndexWrite(
 export function toIndexedChunk(
   document: Pick<DocumentRow, 'id' | 'name' | 'sourceType' | 'metadata' | 'unfilterableKeys' | 'language'>,
   chunk: ChunkPosition & { id: string; text: string },
-  vector: Float32Array,
+  vector: Float32Array | null,
 ): IndexedChunk {
   const unfilterable = new Set(document.unfilterableKeys);
   const filterable = Object.entries(document.metadata).filter(([key]) => !unfilterable.has(key));
@@ -192,16 +189,16 @@ async function findUnfilterableKeys(
 }
 
 /** Chunks of unchanged documents with vectors from the index, by document. Chunks that the index lost are missing. */
-type UnchangedChunks = ReadonlyMap<string, readonly (ChunkRow & { vector: Float32Array })[]>;
+type UnchangedChunks = ReadonlyMap<string, readonly (ChunkRow & { vector: Float32Array | null })[]>;
 
 async function loadUnchangedChunks(
   deps: Pick<Deps, 'db' | 'chunks'>,
-  baseId: string,
+  { baseId, column }: { baseId: string; column: string },
   changes: readonly DocumentChange[],
 ): Promise<UnchangedChunks> {
   const ids = unchangedIds(changes);
   if (ids.length === 0) return new Map();
-  const vectors = await deps.chunks.vectors(baseId, ids);
+  const vectors = await deps.chunks.vectors(baseId, ids, column);
   const rows = await selectChunksOfDocuments(deps.db.sql, ids);
   const chunks = rows.flatMap((chunk) => {
     const vector = vectors.get(chunk.id);

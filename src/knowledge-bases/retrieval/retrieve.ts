@@ -8,6 +8,7 @@ import { exemptInput } from '../../inference/screening.ts';
 import type { Call } from '../../lib/caller.ts';
 import { settleAll } from '../../lib/settle-all.ts';
 import type { Condition } from '../../search/filter.ts';
+import { VectorsDroppedError } from '../../search/search-table.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentLanguages } from './document-languages.ts';
@@ -87,7 +88,8 @@ const REEMBEDDING_RETRY_SECONDS = 30;
 /**
  * Searches a knowledge base; returns the best chunks, best first. The only search function, for the route, chats and
  * responses. Throws 400 for a blank query and invalid filters, 404 when the knowledge base is deleted meanwhile, 503
- * for `vector` during re-embedding, 403 when the query must be embedded and the key is limited to other models.
+ * for `vector` when no engine can embed the query like the chunks, 403 when the query must be embedded and the key is
+ * limited to other models. Without such an engine, `hybrid` searches by keyword only.
  */
 export async function retrieve(
   deps: RetrievalDeps,
@@ -134,11 +136,18 @@ async function searchAndScore(
   const scoring = params.search_type === 'semantic' ? 'vector' : params.search_type;
   const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, params);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw reEmbeddingError();
-  const result = await searchChunks(deps, base, { ...params, scoring, embedded });
-  // Re-embedding has started since the knowledge base was read: search again by keyword only.
-  const isMixed =
-    embedded !== null && result.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
-  if (isMixed) return searchAndScore(deps, call, { ...base, embeddingFingerprint: null }, params);
+  const searchAgain = async () =>
+    searchAndScore(deps, call, await findKnowledgeBase(deps, call.caller.organizationId, base.id), params);
+  let result: LiveChunk[];
+  try {
+    result = await searchChunks(deps, base, { ...params, scoring, embedded });
+  } catch (error) {
+    // Searches use the vectors of another model since the knowledge base was read.
+    if (error instanceof VectorsDroppedError) return searchAgain();
+    throw error;
+  }
+  const isReplaced = ({ baseFingerprint }: LiveChunk) => baseFingerprint !== base.embeddingFingerprint;
+  if (embedded !== null && result.some(isReplaced)) return searchAgain();
   if (embedded?.match === undefined || result.length === 0) return result;
   try {
     const similarities = await embedded.match(result.map(({ text }) => text));
@@ -169,7 +178,8 @@ async function embedQuery(
   base: KnowledgeBaseRow,
   { query, search_type, rerank, hybrid_weight, signal, ...params }: Retrieval & { signal: AbortSignal },
 ): Promise<EmbeddedQuery | null> {
-  const admission = admit(deps, call, { kind: 'embedding', model: base.embeddingModel, param: 'kb_id' });
+  const { embeddingModel: model, embeddingFingerprint: fingerprint } = base;
+  const admission = admit(deps, call, { kind: 'embedding', model, param: 'kb_id', fingerprint });
   if (base.embeddingFingerprint !== admission.engine.fingerprint()) return null;
   const request = { texts: [query], purpose: 'query', maxTokensPerText: null, nameParam: () => 'query' } as const;
   const { vectors } = await embed(deps, admission, exemptInput(request), signal);
@@ -209,6 +219,7 @@ async function searchChunks(
   for (let isRepeated = false; ; ) {
     const hits = await searchIndex(deps, base, {
       vector: embedded?.vector ?? null,
+      vectorColumn: base.vectorColumn,
       text: scoring === 'vector' ? null : query,
       languages,
       conditions,

@@ -29,7 +29,9 @@ export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
       const chunks = await retrieve(deps, call, base, { ...params, signal: disconnectSignal(reply) });
       const include = { metadata: include_metadata, scores: include_scores };
       const results = chunks.map((chunk) => viewRetrievedChunk(chunk, include));
-      const { query, search_type } = params;
+      const { query } = params;
+      const isByKeyword = chunks.length > 0 && chunks.every(({ scores }) => scores.vector === null);
+      const search_type = isByKeyword ? 'keyword' : params.search_type;
       return { object: 'list' as const, results, query, search_type, knowledge_base_id: base.id };
     },
   );

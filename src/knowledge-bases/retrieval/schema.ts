@@ -76,7 +76,10 @@ export const RetrieveResponse = Type.Object(
     object: Type.Literal('list'),
     results: Type.Array(RetrievedChunk),
     query: Type.String(),
-    search_type: Type.Enum([...SEARCH_TYPES]),
+    search_type: Type.Enum([...SEARCH_TYPES], {
+      description:
+        'The search that was done: `keyword` instead of `hybrid` when no engine embeds queries like the stored chunks.',
+    }),
     knowledge_base_id: Type.String(),
   },
   {

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts';
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { ChunkHit } from '../../search/chunk-table.ts';
-import type { ChunkSearch } from '../../search/search-table.ts';
+import { type ChunkSearch, VectorsDroppedError } from '../../search/search-table.ts';
 import { checkIndex } from '../index-integrity/check-index.ts';
 import { selectIndexedBase } from '../index-integrity/store.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
@@ -25,7 +25,7 @@ export function requireIndex({ indexState }: Pick<KnowledgeBaseRow, 'indexState'
 /**
  * Searches the index of a knowledge base. Throws 503 while it is incomplete, and when it cannot be read; it is then
  * checked, and rebuilt if files are missing or damaged. Throws the reason of the signal when that aborts before the
- * search begins.
+ * search begins, and a `VectorsDroppedError` when the vectors were replaced since `base` was read.
  */
 export async function searchIndex(deps: SearchDeps, base: KnowledgeBaseRow, search: ChunkSearch): Promise<ChunkHit[]> {
   requireIndex(base);
@@ -33,6 +33,7 @@ export async function searchIndex(deps: SearchDeps, base: KnowledgeBaseRow, sear
     return await deps.chunks.search(base.id, search);
   } catch (error) {
     search.signal.throwIfAborted();
+    if (error instanceof VectorsDroppedError) throw error;
     deps.logger.error({ knowledgeBase: base.id, reason: describeError(error) }, 'search index could not be read');
     void checkOnce(deps, base.id);
     throw engineUnavailable('The search index of this knowledge base could not be read.', FAILURE_RETRY_SECONDS, error);

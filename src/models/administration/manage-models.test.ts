@@ -78,7 +78,7 @@ describe('/v1/admin/models', () => {
           if (error !== undefined) throw error;
         });
       const bindings = {
-        stored: { version: 0, initialPullDone: false, ids: {} },
+        stored: { version: 0, initialPullDone: false, ids: {}, retired: [] },
         defaultGenerationIds: () => [],
         chosenBy: () => 'default' as const,
       };

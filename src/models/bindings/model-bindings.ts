@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Database, Sql } from '../../db/db.ts';
+import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
 import { ModelRegistry, modelRuntime, type ServedModel } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
@@ -22,6 +23,7 @@ import { type BindingOverride, findOverride, resolveBinding } from './resolve-bi
 import { ModelFileMissing, type SharedModelFiles } from './shared-model-files.ts';
 import {
   type BindingChanges,
+  insertRetiredModel,
   recordModelId,
   type StoredBinding,
   type StoredBindings,
@@ -71,6 +73,8 @@ export class ModelBindings {
   #stored: StoredBindings;
   /** The effective binding that each served id was started with, as JSON. */
   readonly #applied = new Map<string, string>();
+  /** The former binding that an engine was started with, as JSON. */
+  readonly #retiredKeys = new WeakMap<EmbeddingEngine, string>();
   /** Null in commands, which serve nothing. */
   #kinds: ReadonlySet<ModelKind> | null = null;
   #watch: { stop(): Promise<void> } = { stop: () => Promise.resolve() };
@@ -109,7 +113,9 @@ export class ModelBindings {
     const bindings = await ModelBindings.open(deps);
     bindings.#kinds = new Set(kinds);
     const served: ServedModel[] = [];
-    for (const id of bindings.#ids()) served.push(await bindings.#startInitial(id));
+    for (const id of bindings.#ids()) {
+      served.push(await bindings.#withRetired(await bindings.#startInitial(id), undefined));
+    }
     bindings.registry.replace(await bindings.#withAliases(served));
     deps.files?.onFetched(() => void bindings.refresh().catch(() => {}));
     deps.files?.store(bindings.stored);
@@ -160,8 +166,11 @@ export class ModelBindings {
         identified[id] = binding === null ? null : ((await this.#files?.identify(binding)) ?? binding);
       }
       await this.#db.sql.transaction(async (sql) => {
-        await record?.(sql, (await selectBindings(sql)).ids);
+        const { ids } = await selectBindings(sql);
+        await record?.(sql, ids);
         await updateBindings(sql, identified, initialPullDone);
+        for (const [id, after] of Object.entries(identified))
+          if (modelKind(id) === 'embedding') await insertRetiredModel(sql, id, { before: ids[id], after });
         for (const binding of Object.values(identified)) if (binding !== null) await updateModelHash(sql, binding);
       });
       this.#stored = await selectBindings(this.#db.sql);
@@ -223,16 +232,38 @@ export class ModelBindings {
     for (const id of this.#ids()) {
       const current = this.registry.get(id);
       const stored = this.#stored.ids[id];
-      const isApplied = this.#applied.get(id) === this.#bindingKey(id, stored);
+      const applied = this.#applied.get(id);
+      const isApplied = applied === this.#bindingKey(id, stored);
       const model = started.get(id) ?? (isApplied ? current : await this.#tryStored(id, stored));
       if (model?.unavailable !== undefined) this.#applied.delete(id);
       else if (model !== undefined) this.#applied.set(id, this.#bindingKey(id, stored));
-      if (model !== undefined || current !== undefined) served.push((model ?? current) as ServedModel);
+      const next = model ?? current;
+      if (next !== undefined) served.push(await this.#withRetired(next, applied));
     }
     const replaced = this.registry.replace(await this.#withAliases(served));
     await this.#engines.forget(new Set(replaced));
     this.#drain.add(replaced);
     this.#files?.store(this.#stored);
+  }
+
+  /**
+   * Adds the engines of the former bindings of an embedding model id. Those of the bindings that this process has
+   * applied run already; `applied`: the key of the last one.
+   */
+  async #withRetired(model: ServedModel, applied: string | undefined): Promise<ServedModel> {
+    const current = this.registry.get(model.id);
+    const isRunning = (key: string) => (engine: EmbeddingEngine) => this.#retiredKeys.get(engine) === key;
+    const retired: EmbeddingEngine[] = [];
+    for (const { id, binding } of this.#stored.retired) {
+      if (id !== model.id || this.#isOverridden(id)) continue;
+      const key = this.#bindingKey(id, binding);
+      const running = key === applied ? current?.embedding : current?.retired?.find(isRunning(key));
+      const engine = running ?? (await this.#tryStored(id, binding))?.embedding;
+      if (engine === undefined) continue;
+      this.#retiredKeys.set(engine, key);
+      retired.push(engine);
+    }
+    return { ...model, retired };
   }
 
   /** Undefined: the id keeps its engine, because this process alone cannot apply its configuration. */

@@ -1,7 +1,7 @@
-import { eq, sql as expression } from 'drizzle-orm';
+import { and, eq, sql as expression, lt } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { notify } from '../../db/notifications.ts';
-import { modelBindings, modelBindingsState, modelIds } from './tables.ts';
+import { modelBindings, modelBindingsState, modelIds, retiredModels } from './tables.ts';
 
 /** The model file that a model id is bound to, and who chose it. */
 export interface StoredBinding {
@@ -17,6 +17,8 @@ export interface StoredBindings {
   /** Increases with every change; 0 before the first one. */
   version: number;
   ids: Readonly<Record<string, StoredBinding>>;
+  /** Former bindings of embedding model ids whose vectors are still searched; undefined: without a stored binding. */
+  retired: readonly { id: string; binding: StoredBinding | undefined }[];
   initialPullDone: boolean;
 }
 
@@ -36,6 +38,7 @@ export async function selectBindingsVersion(sql: Sql): Promise<number> {
 export async function selectBindings(sql: Sql): Promise<StoredBindings> {
   const [state] = await sql.select().from(modelBindingsState);
   const rows = await sql.select().from(modelBindings).orderBy(modelBindings.modelId);
+  const retired = await sql.select().from(retiredModels);
   return {
     version: state?.version ?? 0,
     ids: Object.fromEntries(
@@ -44,8 +47,31 @@ export async function selectBindings(sql: Sql): Promise<StoredBindings> {
         { model: modelName, by: chosenBy, ...(sha256 !== null && { sha256 }) },
       ]),
     ),
+    retired: retired.map(({ modelId: id, modelName: model, modelSha256: sha256 }) => ({
+      id,
+      binding: model === '' ? undefined : { model, by: 'operator', ...(sha256 !== null && { sha256 }) },
+    })),
     initialPullDone: state?.initialPullDone ?? false,
   };
+}
+
+/** Records that an embedding model id had the binding `before`, and that its present one is no former one. */
+export async function insertRetiredModel(
+  sql: Sql,
+  id: string,
+  { before, after }: { before: StoredBinding | null | undefined; after: StoredBinding | null },
+): Promise<void> {
+  const former = { modelId: id, modelName: before?.model ?? '', modelSha256: before?.sha256 ?? null };
+  await sql.insert(retiredModels).values(former).onConflictDoNothing();
+  const isPresent = and(eq(retiredModels.modelId, id), eq(retiredModels.modelName, after?.model ?? ''));
+  await sql.delete(retiredModels).where(isPresent);
+}
+
+/** Deletes the former bindings of a model id that ended before a time; all processes then stop their engines. */
+export async function deleteRetiredModels(sql: Sql, id: string, before: Date): Promise<void> {
+  const isOld = and(eq(retiredModels.modelId, id), lt(retiredModels.retiredAt, before));
+  const deleted = await sql.delete(retiredModels).where(isOld).returning({ id: retiredModels.modelId });
+  if (deleted.length > 0) await incrementVersion(sql, false);
 }
 
 /** The time at which a model id was first bound, which is now for a new one. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, boolean, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
 /**
  * Model ids that commands or the initial pull have bound to a model file. Every process on the database applies these
@@ -14,6 +14,22 @@ export const modelBindings = pgTable('model_bindings', {
   chosenBy: text('chosen_by', { enum: ['operator', 'first-start'] }).notNull(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().default(sql`now()`),
 });
+
+/**
+ * Former bindings of embedding model ids. Their engines embed queries until the chunks of all knowledge bases are
+ * embedded by the present model.
+ */
+export const retiredModels = pgTable(
+  'retired_models',
+  {
+    modelId: text('model_id').notNull(),
+    /** Name of a model file; empty: the model without a stored binding. */
+    modelName: text('model_name').notNull(),
+    modelSha256: text('model_sha256'),
+    retiredAt: timestamp('retired_at', { withTimezone: true }).notNull().default(sql`now()`),
+  },
+  (table) => [primaryKey({ columns: [table.modelId, table.modelName] })],
+);
 
 /** Bound model files, as blobs of the first 32 digits of their hash, for the processes that lack the file. */
 export const modelFiles = pgTable('model_files', {
