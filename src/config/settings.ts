@@ -258,7 +258,7 @@ export const SETTINGS = {
     default: null,
     list: true,
     description:
-      'Host names, addresses and CIDR ranges that data sources may connect to although they are private, such as `wiki.corp.example,10.20.0.0/16`. Unset: data sources reach public addresses only.',
+      'Host names, addresses and CIDR ranges that data sources and MCP clients may connect to although they are private, such as `wiki.corp.example,10.20.0.0/16`. Unset: they reach public addresses only.',
   },
   chromiumPath: {
     env: 'QUIRE_CHROMIUM_PATH',

@@ -11,7 +11,7 @@ import { findResponse } from './find-response.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps } from './parse-call.ts';
 import { prepareResponse } from './prepare-response.ts';
-import { type BackgroundDeps, meterTokens, RUN_RESPONSE, type StoredJob } from './run-background.ts';
+import { type BackgroundDeps, meterTokens, RUN_RESPONSE, type StoredJob, sealRequest } from './run-background.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { createEmitter } from './start-response.ts';
 import { insertEvents, insertResponse, lockRunning, selectResponseEvents, selectStatus, updateEnded } from './store.ts';
@@ -33,7 +33,12 @@ export async function startBackground(
   const { shell, conversation } = await prepareResponse(deps, call, request, identity);
   const response: ResponseResource = { ...createEmitter(shell).resource(), status: 'queued' };
   const { organizationId } = call.caller;
-  const job: StoredJob = { request, caller: storeCaller(call.caller), requestId: call.requestId, reservedTokens };
+  const job: StoredJob = {
+    ...sealRequest(deps, call, request),
+    caller: storeCaller(call.caller),
+    requestId: call.requestId,
+    reservedTokens,
+  };
   await deps.db.sql.transaction(async (sql) => {
     await insertResponse(sql, organizationId, response, { conversation, job });
     const constraints = { key: response.id, group: organizationId };

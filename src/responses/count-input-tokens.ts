@@ -3,6 +3,7 @@ import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimat
 import type { Call } from '../lib/caller.ts';
 import { type CountInputTokens, type InputTokens, requireInput } from './compaction-schema.ts';
 import { newIdentity } from './create-response.ts';
+import { offeredTools } from './mcp-tools.ts';
 import { parseResponseCall, type ResponseDeps } from './parse-call.ts';
 import { toRequestError } from './request-fields.ts';
 import { planTurn } from './turn-loop.ts';
@@ -20,7 +21,9 @@ export async function countInputTokens(
   signal: AbortSignal,
 ): Promise<InputTokens> {
   const response = await parseResponseCall(deps, call, requireInput(body), newIdentity(deps));
-  const prompt = turnPrompt(response, [], planTurn(response.rules, { turns: 0, queries: [] }));
+  const hasMcpTools = offeredTools({ ...response, servers: response.mcpServers }, []).size > 0;
+  const state = { turns: 0, queries: [], mcpCalls: 0, hasMcpTools };
+  const prompt = turnPrompt(response, [], planTurn(response.rules, state));
   const { engine } = response.admission;
   try {
     const counted = (await engine.countTokens?.(prompt, call.caller.organizationId, signal)) ?? null;

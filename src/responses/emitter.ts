@@ -4,6 +4,9 @@ import type { ResponseEvent } from './event-schema.ts';
 import type {
   FileSearchItem,
   FunctionCallItem,
+  McpApprovalRequestItem,
+  McpCallItem,
+  McpListToolsItem,
   MessageItem,
   OutputItem,
   ReasoningItem,
@@ -161,10 +164,41 @@ export class ResponseEmitter {
     return this.#close(index, fields);
   }
 
+  /** Announces an item that the service computes; returns its position in `output`. */
+  openItem(item: McpListToolsItem | McpCallItem): { index: number; events: ResponseEvent[] } {
+    return this.#openCall(item);
+  }
+
+  /** An event about an open item. */
+  itemEvent(
+    index: number,
+    event: DistributiveOmit<ItemEvent, 'sequence_number' | 'output_index' | 'item_id'>,
+  ): ResponseEvent {
+    const { id = '' } = this.#open.get(index)?.item ?? {};
+    const numbered = this.#number({ ...event, output_index: index, item_id: id } as ItemEvent);
+    this.#apply(numbered);
+    return numbered;
+  }
+
+  /** Finishes an item of `openItem`. */
+  closeItem(index: number, fields: Partial<McpListToolsItem> | Partial<McpCallItem>): ResponseEvent[] {
+    return this.#close(index, fields);
+  }
+
+  /** A call that waits for an approval. */
+  approvalRequest(fields: Omit<McpApprovalRequestItem, 'type' | 'id'>): ResponseEvent[] {
+    const { index, events } = this.#openCall({
+      type: 'mcp_approval_request',
+      id: newId('mcpApprovalRequest'),
+      ...fields,
+    });
+    return [...events, ...this.#close(index, {})];
+  }
+
   /** Finishes the open items as `incomplete`. */
   interrupt(): ResponseEvent[] {
     const events = this.endText('incomplete');
-    for (const index of [...this.#open.keys()]) events.push(...this.#close(index, {}));
+    for (const [index, { item }] of [...this.#open]) events.push(...this.#close(index, interruptedFields(item)));
     return events;
   }
 
@@ -263,6 +297,11 @@ export class ResponseEmitter {
         if (event.logprobs !== undefined) addLogprobs(open, event.logprobs);
         return;
       }
+      case 'response.mcp_call_arguments.done': {
+        const open = this.#open.get(event.output_index);
+        if (open?.item.type === 'mcp_call') open.item = { ...open.item, arguments: event.arguments };
+        return;
+      }
       case 'response.output_item.done':
         this.#output[event.output_index] = event.item;
         this.#open.delete(event.output_index);
@@ -271,7 +310,15 @@ export class ResponseEmitter {
   }
 }
 
+/** An event about an item that neither announces nor finishes it. */
+type ItemEvent = Extract<ResponseEvent, { type: `response.mcp_${string}` }>;
+
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+function interruptedFields({ type }: OutputItem): Partial<OutputItem> {
+  if (type === 'mcp_list_tools') return { error: 'The list was interrupted.' };
+  return type === 'mcp_call' ? { status: 'incomplete' } : {};
+}
 
 function isText(item: OutputItem): item is MessageItem | ReasoningItem {
   return item.type === 'message' || item.type === 'reasoning';

@@ -68,6 +68,7 @@ class Accumulator {
         return;
       }
       default:
+        assert.ok('response' in event);
         assert.equal(event.type, `response.${event.response.status}`);
         assert.equal(this.open.size, 0, 'every item is finished');
         assert.deepEqual(event.response.output, this.items);

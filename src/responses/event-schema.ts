@@ -20,6 +20,30 @@ export const ResponseEvent = Type.Union([
     ...item,
     item: OutputItem,
   }),
+  Type.Object({
+    type: Type.Enum([
+      'response.mcp_list_tools.in_progress',
+      'response.mcp_list_tools.completed',
+      'response.mcp_list_tools.failed',
+      'response.mcp_call.in_progress',
+      'response.mcp_call.completed',
+      'response.mcp_call.failed',
+    ]),
+    ...item,
+    item_id: Type.String(),
+  }),
+  Type.Object({
+    type: Type.Literal('response.mcp_call_arguments.delta'),
+    ...item,
+    item_id: Type.String(),
+    delta: Type.String(),
+  }),
+  Type.Object({
+    type: Type.Literal('response.mcp_call_arguments.done'),
+    ...item,
+    item_id: Type.String(),
+    arguments: Type.String(),
+  }),
   Type.Object({ type: Type.Literal('response.output_text.delta'), ...text, delta: Type.String(), logprobs }),
   Type.Object({ type: Type.Literal('response.output_text.done'), ...text, text: Type.String(), logprobs }),
 ]);

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery, listSchema } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-import { FunctionCallItem, ResponseAnnotation } from './item-schema.ts';
+import { McpTool } from '../mcp-servers/mcp-tool.ts';
+import { FunctionCallItem, McpApprovalRequestItem, McpCallItem, ResponseAnnotation } from './item-schema.ts';
 
 const Completed = Type.Literal('completed');
 
@@ -48,6 +49,24 @@ export const ResponseInputItem = Type.Union([
     status: Completed,
     queries: Type.Array(Type.String()),
     results: Type.Array(Type.Object({ filename: Type.String(), text: Type.String() })),
+  }),
+  Type.Object({
+    type: Type.Literal('mcp_list_tools'),
+    id: Type.String(),
+    server_label: Type.String(),
+    tools: Type.Array(McpTool),
+  }),
+  Type.Object({
+    ...Type.Omit(McpCallItem, ['status', 'error']).properties,
+    error: Type.Union([Type.String(), Type.Null()]),
+  }),
+  McpApprovalRequestItem,
+  Type.Object({
+    type: Type.Literal('mcp_approval_response'),
+    id: Type.String(),
+    approval_request_id: Type.String(),
+    approve: Type.Boolean(),
+    reason: Type.Union([Type.String(), Type.Null()]),
   }),
 ]);
 

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { CITED_CHUNK_FIELDS, fileCitation, LaterPlaces, LineBoxes, Link } from '../knowledge-bases/grounding/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
+import { McpCallError } from '../mcp-servers/mcp-error.ts';
+import { McpTool } from '../mcp-servers/mcp-tool.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -106,8 +108,51 @@ export const ReasoningItem = Type.Object({
 
 export type ReasoningItem = Static<typeof ReasoningItem>;
 
+/** The tools of an MCP server, which the service has listed. */
+export const McpListToolsItem = Type.Object({
+  type: Type.Literal('mcp_list_tools'),
+  id: Type.String({ description: '`mcpl_...`' }),
+  server_label: Type.String(),
+  tools: Type.Array(McpTool),
+  error: Nullable(Type.String({ description: 'Why the tools could not be listed.' })),
+});
+
+export type McpListToolsItem = Static<typeof McpListToolsItem>;
+
+const McpCallFields = { server_label: Type.String(), name: Type.String(), arguments: Type.String() };
+
+/** A call of a tool of an MCP server, which the service has made. */
+export const McpCallItem = Type.Object({
+  type: Type.Literal('mcp_call'),
+  id: Type.String({ description: '`mcp_...`' }),
+  status: Type.Enum(['in_progress', 'completed', 'incomplete', 'failed']),
+  ...McpCallFields,
+  output: Nullable(Type.String()),
+  error: Nullable(McpCallError),
+  approval_request_id: Nullable(Type.String()),
+});
+
+export type McpCallItem = Static<typeof McpCallItem>;
+
+/** A call of a tool of an MCP server that waits for an approval. */
+export const McpApprovalRequestItem = Type.Object({
+  type: Type.Literal('mcp_approval_request'),
+  id: Type.String({ description: '`mcpr_...`' }),
+  ...McpCallFields,
+});
+
+export type McpApprovalRequestItem = Static<typeof McpApprovalRequestItem>;
+
 /** An item of `output`. */
-export const OutputItem = Type.Union([MessageItem, FileSearchItem, FunctionCallItem, ReasoningItem]);
+export const OutputItem = Type.Union([
+  MessageItem,
+  FileSearchItem,
+  FunctionCallItem,
+  ReasoningItem,
+  McpListToolsItem,
+  McpCallItem,
+  McpApprovalRequestItem,
+]);
 
 export type OutputItem = Static<typeof OutputItem>;
 
@@ -147,6 +192,10 @@ export const InputItem = Type.Object(
           'reasoning',
           'compaction',
           'item_reference',
+          'mcp_list_tools',
+          'mcp_call',
+          'mcp_approval_request',
+          'mcp_approval_response',
         ]),
       ),
     ),
@@ -174,11 +223,17 @@ export const InputItem = Type.Object(
     call_id: Type.Optional(Text),
     arguments: Type.Optional(Text),
     output: Type.Optional(
-      Type.Union([Type.String(), Type.Array(InputPart)], {
-        description: 'Result of a function: a string or text parts.',
+      Type.Union([Type.String(), Type.Array(InputPart), Type.Null()], {
+        description: 'Result of a function: a string or text parts. Result of an `mcp_call`: a string.',
       }),
     ),
     encrypted_content: Type.Optional(Nullable(Type.String({ description: 'Content of a `compaction`.' }))),
+    server_label: Type.Optional(Text),
+    tools: Type.Optional(Nullable(Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: 128 }))),
+    error: Type.Optional(Type.Unknown({ description: 'Error of an `mcp_call` or of `mcp_list_tools`.' })),
+    approval_request_id: Type.Optional(Text),
+    approve: Type.Optional(Type.Boolean({ description: 'Of an `mcp_approval_response`.' })),
+    reason: Type.Optional(Nullable(Type.String({ description: 'Why a call was not approved; models read it.' }))),
     queries: Type.Optional(Type.Array(Type.String())),
     results: Type.Optional(
       Nullable(
@@ -188,7 +243,7 @@ export const InputItem = Type.Object(
   },
   {
     description:
-      'A chat message, or an item: `message`, `file_search_call`, `function_call`, `function_call_output`, `reasoning` (not read), `compaction`, `item_reference`.',
+      'A chat message, or an item: `message`, `file_search_call`, `function_call`, `function_call_output`, `reasoning` (not read), `compaction`, `item_reference`, `mcp_list_tools`, `mcp_call`, `mcp_approval_request`, `mcp_approval_response`.',
   },
 );
 
@@ -202,6 +257,9 @@ titleSchemas({
   FileSearchItem,
   FunctionCallItem,
   ReasoningItem,
+  McpListToolsItem,
+  McpCallItem,
+  McpApprovalRequestItem,
   OutputItem,
   InputItem,
 });

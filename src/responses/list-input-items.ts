@@ -62,6 +62,21 @@ function viewItem(item: ConversationItem, index: number, seal: (text: string) =>
       return [viewCall(id, { id: item.callId, function: item })];
     case 'function_call_output':
       return [viewOutput(id, item.callId, item.output)];
+    case 'mcp_list_tools':
+      return [{ type: item.type, id, server_label: item.serverLabel, tools: [...item.tools] }];
+    case 'mcp_approval_request':
+      return [{ type: item.type, id, server_label: item.serverLabel, name: item.name, arguments: item.arguments }];
+    case 'mcp_approval_response': {
+      const { type, approvalRequestId, approve, reason } = item;
+      return [{ type, id, approval_request_id: approvalRequestId, approve, reason }];
+    }
+    case 'mcp_call': {
+      const { type, serverLabel, name, arguments: args, result, approvalRequestId } = item;
+      const output = 'output' in result ? result.output : null;
+      const error = 'error' in result ? result.error : null;
+      const call = { server_label: serverLabel, name, arguments: args, approval_request_id: approvalRequestId };
+      return [{ type, id, ...call, output, error }];
+    }
     case 'file_search_call': {
       const { queries, results } = item;
       const shown = results.map(({ document_name, text }) => ({ filename: document_name, text }));

@@ -3,7 +3,7 @@ import { addCounter, addGauge, oncePerRegistry } from '../lib/metrics.ts';
 import type { ResponseResource } from './schema.ts';
 
 /** A tool that models call in a response. */
-type ResponseTool = 'file_search' | 'query_table' | 'function';
+type ResponseTool = 'file_search' | 'query_table' | 'mcp' | 'function';
 
 /** Metrics of responses. Label values are bounded. */
 export interface ResponseMetrics {
@@ -29,7 +29,7 @@ export const responseMetrics: (registry: Registry) => ResponseMetrics = oncePerR
     ended: (status) => total.inc({ status }),
     turnEnded: (made) => {
       turns.inc();
-      for (const tool of ['file_search', 'query_table', 'function'] as const) calls.inc({ tool }, made[tool]);
+      for (const tool of ['file_search', 'query_table', 'mcp', 'function'] as const) calls.inc({ tool }, made[tool]);
     },
   };
 });

@@ -16,7 +16,9 @@ import type { Call } from '../lib/caller.ts';
 import { openCompaction } from './compaction.ts';
 import { type ConversationItem, toMessages } from './conversation.ts';
 import type { ResponseShell } from './emitter.ts';
+import { approvedCalls } from './mcp-tools.ts';
 import { parseInput } from './parse-input.ts';
+import type { McpServerTool } from './parse-mcp-tool.ts';
 import { type ParsedTools, parseTools, type SearchTool } from './parse-tools.ts';
 import { continueConversation, findStoredItem } from './previous-response.ts';
 import { LOGPROBS, rejectUnsupported, toRequestError } from './request-fields.ts';
@@ -42,6 +44,7 @@ export interface ResponseCall {
   readonly functions: readonly FunctionTool[];
   /** Path of each function in the request, for errors of engines. */
   readonly functionPaths: readonly string[];
+  readonly mcpServers: readonly McpServerTool[];
   readonly search: (SearchTool & { bases: readonly KnowledgeBaseRow[] }) | null;
   /** Whether the engine selects from the results of searches itself, however many there are. */
   readonly selectsDocuments: boolean;
@@ -79,6 +82,7 @@ export async function parseResponseCall(
     throw invalidValue('background', "needs 'store', because its result is retrieved later");
   const search = await openSearch(deps, call, tools.search);
   const conversation = identity.conversation ?? (await parseConversation(deps, call, request, admission));
+  requireApprovedServers(tools, conversation);
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
   // Of a response that another model has answered, or of one from before the model was bound to another engine.
@@ -93,6 +97,7 @@ export async function parseResponseCall(
     conversation,
     functions: tools.functions,
     functionPaths: tools.functionPaths,
+    mcpServers: tools.mcpServers,
     search,
     selectsDocuments: search !== null && selectsDocuments(admission, prompt, parameters.format),
     parallelToolCalls: request.parallel_tool_calls ?? true,
@@ -115,6 +120,15 @@ async function parseConversation(
     images: { model, allowPrivateHosts: deps.config.allowPrivateHosts },
   };
   return [...earlier, ...(await parseInput(request.input, earlier, stored))];
+}
+
+/** Throws 400 when a call is approved whose server is not among the tools. */
+function requireApprovedServers({ mcpServers }: ParsedTools, conversation: readonly ConversationItem[]): void {
+  const missing = approvedCalls(conversation, []).find(
+    ({ serverLabel }) => !mcpServers.some(({ label }) => label === serverLabel),
+  );
+  if (missing !== undefined)
+    throw invalidValue('tools', `must have the MCP server '${missing.serverLabel}', of which a call is approved`);
 }
 
 async function openSearch(deps: ResponseDeps, call: Call, search: SearchTool | null): Promise<ResponseCall['search']> {
@@ -190,6 +204,7 @@ function loopRules(
     toolChoice: tools.toolChoice,
     hasSearch: tools.search !== null,
     hasFunctions: tools.functions.length > 0,
+    chosenServer: tools.chosenServer,
     searchesFirst: isSmall && endsWithUser && tools.search !== null,
   };
 }

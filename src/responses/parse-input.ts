@@ -3,7 +3,8 @@ import { invalidValue, missingField } from '../errors.ts';
 import { type ImageRules, parseImage } from '../inference/image-parts.ts';
 import { joinParts, parseMessage } from '../inference/messages.ts';
 import { type IdKind, isId, newId } from '../lib/ids.ts';
-import type { ConversationItem } from './conversation.ts';
+import { parseMcpTool } from '../mcp-servers/mcp-tool.ts';
+import { type ConversationItem, findApprovalRequest } from './conversation.ts';
 import type { InputItem, InputPart } from './item-schema.ts';
 import type { CreateResponse } from './schema.ts';
 
@@ -43,11 +44,19 @@ export async function parseInput(
       if (one.type === 'function_call_output' && !callIds.has(one.callId)) {
         throw invalidValue(`input.${index}.call_id`, 'must be the id of an earlier function_call');
       }
+      if (one.type === 'mcp_approval_response')
+        requireOpenApproval(one.approvalRequestId, [...earlier, ...items], `input.${index}.approval_request_id`);
       for (const id of callsIn(one)) callIds.add(id);
     }
     items.push(...parsed);
   }
   return items;
+}
+
+function requireOpenApproval(id: string, items: readonly ConversationItem[], path: string): void {
+  if (findApprovalRequest(items, id) === null) throw invalidValue(path, 'must be the id of an mcp_approval_request');
+  const isAnswered = items.some((item) => item.type === 'mcp_approval_response' && item.approvalRequestId === id);
+  if (isAnswered) throw invalidValue(path, 'has been answered already');
 }
 
 function callsIn(item: ConversationItem): string[] {
@@ -71,7 +80,7 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
         },
       ];
     case 'function_call_output': {
-      if (item.output === undefined) throw missingField(`${path}.output`);
+      if (item.output == null) throw missingField(`${path}.output`);
       const part = { role: 'tool', images: stored.images } as const;
       const { content: output } = joinParts(item.output, (each, index) =>
         readPart(each, `${path}.output.${index}`, part),
@@ -85,6 +94,11 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
     }
     case 'reasoning':
       return [];
+    case 'mcp_list_tools':
+    case 'mcp_call':
+    case 'mcp_approval_request':
+    case 'mcp_approval_response':
+      return parseMcpItem(item.type as McpItemType, item, path);
     case 'item_reference': {
       const items = await stored.findItem(required(item.id, `${path}.id`));
       if (items === null) throw invalidValue(`${path}.id`, 'names no item of a stored response');
@@ -99,6 +113,37 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
     default:
       throw missingField(`${path}.role`);
   }
+}
+
+type McpItemType = Extract<ConversationItem['type'], `mcp_${string}`>;
+
+function parseMcpItem(type: McpItemType, item: InputItem, path: string): ConversationItem[] {
+  if (type === 'mcp_approval_response') {
+    const { approve, reason = null } = item;
+    if (approve === undefined) throw missingField(`${path}.approve`);
+    const approvalRequestId = required(item.approval_request_id, `${path}.approval_request_id`);
+    return [{ type, id: itemId(item, 'mcpApprovalResponse'), approvalRequestId, approve, reason }];
+  }
+  const serverLabel = required(item.server_label, `${path}.server_label`);
+  if (type === 'mcp_list_tools') {
+    if (item.error != null) return [];
+    const tools = (item.tools ?? []).flatMap(
+      (tool) => parseMcpTool({ ...tool, inputSchema: tool['input_schema'] }) ?? [],
+    );
+    return [{ type, id: itemId(item, 'mcpList'), serverLabel, tools }];
+  }
+  const call = {
+    serverLabel,
+    name: required(item.name, `${path}.name`),
+    arguments: item.arguments === '' ? '{}' : required(item.arguments, `${path}.arguments`),
+  };
+  if (type === 'mcp_approval_request') return [{ type, id: required(item.id, `${path}.id`), ...call }];
+  const { output } = item;
+  if (Array.isArray(output)) throw invalidValue(`${path}.output`, 'must be a string or null');
+  const error = typeof item.error === 'string' ? item.error : JSON.stringify(item.error ?? null);
+  const result = output == null ? { error } : { output };
+  const approvalRequestId = item.approval_request_id ?? null;
+  return [{ type, id: itemId(item, 'mcpCall'), ...call, result, approvalRequestId }];
 }
 
 /** An item that this service has made keeps its id. */

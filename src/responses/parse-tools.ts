@@ -2,7 +2,9 @@ import type { FunctionTool, ToolChoice } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import type { SearchType } from '../knowledge-bases/retrieval/schema.ts';
 import type { Condition } from '../search/filter.ts';
+import { mcpFunctionName } from './mcp-function-name.ts';
 import { parseAttributeFilter } from './parse-attribute-filter.ts';
+import { type McpServerTool, parseMcpServerTool } from './parse-mcp-tool.ts';
 import type { CreateResponse, RequestTool, ResolvedTool } from './schema.ts';
 import { FILE_SEARCH, QUERY_TABLE } from './turn-loop.ts';
 
@@ -28,7 +30,10 @@ export interface ParsedTools {
   /** Path of each function in the request. */
   functionPaths: string[];
   search: SearchTool | null;
+  mcpServers: McpServerTool[];
   toolChoice: ToolChoice;
+  /** Label of the MCP server of which a tool must be called; null: any tool. */
+  chosenServer: string | null;
   /** The tools as the response shows them. */
   resolved: ResolvedTool[];
 }
@@ -39,6 +44,7 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
   const functionPaths: string[] = [];
   const resolved: ResolvedTool[] = [];
   let search: SearchTool | null = null;
+  const mcpServers: McpServerTool[] = [];
   const tablePaths: string[] = [];
   for (const [index, tool] of (request.tools ?? []).entries()) {
     const path = `tools.${index}`;
@@ -50,6 +56,13 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
     } else if (tool.type === 'query_table') {
       tablePaths.push(path);
       resolved.push({ type: 'query_table' });
+    } else if (tool.type === 'mcp') {
+      const server = parseMcpServerTool(tool, path);
+      if (mcpServers.some(({ label }) => label === server.label))
+        throw invalidValue(`${path}.server_label`, 'is already the label of another server');
+      if (mcpServers.length === MAX_SERVERS) throw invalidValue(path, `is one of more than ${MAX_SERVERS} MCP servers`);
+      mcpServers.push(server);
+      resolved.push(server.resolved);
     } else {
       const parsed = parseFunction(tool, path);
       const { name, description, parameters, strict } = parsed.function;
@@ -80,7 +93,7 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
       `${functionPaths[clash]}.name`,
       `must not be '${functions[clash]?.function.name}' beside that tool`,
     );
-  const choice = parseToolChoice(request.tool_choice, { functions, search });
+  const choice = parseToolChoice(request.tool_choice, { functions, search, mcpServers });
   return { ...choice, functionPaths, resolved };
 }
 
@@ -109,6 +122,8 @@ interface ParsedSearch {
   resolved: ResolvedTool;
 }
 
+/** Each is a connection. */
+const MAX_SERVERS = 16;
 const DEFAULT_RESULTS = 10;
 
 function parseSearch(tool: RequestTool, path: string): ParsedSearch {
@@ -165,32 +180,55 @@ function parseFlatSearch(tool: RequestTool, path: string): ParsedSearch {
   };
 }
 
-type Offered = Pick<ParsedTools, 'functions' | 'search'>;
-type NamedChoice = { type: string; name?: string; function?: { name: string } };
+type Offered = Pick<ParsedTools, 'functions' | 'search' | 'mcpServers'>;
+type NamedChoice = { type: string; server_label?: string; name?: string; function?: { name: string } };
 
 function parseToolChoice(
   requested: CreateResponse['tool_choice'],
   offered: Offered,
-): Offered & { toolChoice: ToolChoice } {
+): Offered & Pick<ParsedTools, 'toolChoice' | 'chosenServer'> {
   const choice = requested ?? 'auto';
-  const isEmpty = offered.functions.length === 0 && offered.search === null;
-  if (choice === 'auto' || choice === 'none') return { ...offered, toolChoice: isEmpty ? 'none' : choice };
+  const isEmpty = offered.functions.length + offered.mcpServers.length === 0 && offered.search === null;
+  const anyServer = { chosenServer: null };
+  if (choice === 'auto' || choice === 'none')
+    return { ...offered, ...anyServer, toolChoice: isEmpty ? 'none' : choice };
   if (isEmpty) throw invalidValue('tool_choice', "needs 'tools' to choose from");
-  if (choice === 'required') return { ...offered, toolChoice: choice };
+  if (choice === 'required') return { ...offered, ...anyServer, toolChoice: choice };
   if (choice.type === 'allowed_tools') {
     if (choice.tools === undefined) throw missingField('tool_choice.tools');
     const names = choice.tools.map((tool, index) => requireTool(tool, `tool_choice.tools.${index}`, offered));
+    const servers = choice.tools.filter(({ type }) => type === 'mcp');
     return {
       functions: offered.functions.filter((tool) => names.includes(tool.function.name)),
       search: names.includes(FILE_SEARCH) ? offered.search : null,
+      mcpServers: offered.mcpServers.flatMap((server) => restrictServer(server, servers)),
+      ...anyServer,
       toolChoice: choice.mode ?? 'auto',
     };
   }
-  return { ...offered, toolChoice: { name: requireTool(choice, 'tool_choice', offered) } };
+  const name = requireTool(choice, 'tool_choice', offered);
+  const chosenServer = choice.type === 'mcp' ? (choice.server_label ?? null) : null;
+  if (chosenServer !== null && choice.name === undefined) return { ...offered, chosenServer, toolChoice: 'required' };
+  return { ...offered, ...anyServer, toolChoice: { name } };
+}
+
+/** The server with the tools that `allowed_tools` of the tool choice names; without a name, all of them. */
+function restrictServer(server: McpServerTool, choices: readonly NamedChoice[]): McpServerTool[] {
+  const named = choices.filter(({ server_label: label }) => label === server.label);
+  if (named.length === 0) return [];
+  if (named.some(({ name }) => name === undefined)) return [server];
+  return [{ ...server, choosable: named.flatMap(({ name }) => name ?? []) }];
 }
 
 /** Returns the name of a tool of the request. */
-function requireTool(named: NamedChoice, path: string, { functions, search }: Offered): string {
+function requireTool(named: NamedChoice, path: string, { functions, search, mcpServers }: Offered): string {
+  if (named.type === 'mcp') {
+    const { server_label: label, name = '' } = named;
+    if (label === undefined) throw missingField(`${path}.server_label`);
+    if (!mcpServers.some((server) => server.label === label))
+      throw invalidValue(`${path}.server_label`, "must be the label of one of 'tools'");
+    return mcpFunctionName(label, name);
+  }
   if (named.type === 'file_search') {
     if (search === null) throw invalidValue(`${path}.type`, "must be the type of one of 'tools'");
     return FILE_SEARCH;

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { invalidValue, previousResponseNotFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { type ConversationItem, toConversation } from './conversation.ts';
+import { listSource } from './mcp-tools.ts';
 import type { ResponseResource } from './schema.ts';
 import { selectResponse, selectResponseWithItem } from './store.ts';
 
@@ -22,8 +23,13 @@ export async function continueConversation(
   if (row === null) throw previousResponseNotFound(id);
   if (row.status === 'queued' || row.status === 'in_progress')
     throw invalidValue('previous_response_id', 'names a response that has not ended');
-  const { output } = JSON.parse(row.response) as ResponseResource;
-  return [...(JSON.parse(row.conversation) as ConversationItem[]), ...toConversation(output)];
+  const { output, tools } = JSON.parse(row.response) as ResponseResource;
+  const added = toConversation(output).map((item) => {
+    if (item.type !== 'mcp_list_tools') return item;
+    const server = tools.find((tool) => tool.type === 'mcp' && tool.server_label === item.serverLabel);
+    return server?.type === 'mcp' ? { ...item, source: listSource(server) } : item;
+  });
+  return [...(JSON.parse(row.conversation) as ConversationItem[]), ...added];
 }
 
 /** Finds an output item of a stored response of the organization, for an `item_reference`; null when there is none. */

@@ -33,6 +33,8 @@ export const RUN_RESPONSE = defineJob<{ responseId: string }>({
 /** What a background response runs with: column `job` as JSON. */
 export interface StoredJob {
   request: CreateResponse;
+  /** Tools of a request with MCP servers, encrypted: they may have credentials. */
+  sealedTools?: string;
   caller: StoredCaller;
   requestId: string;
   /** Estimated tokens that the request has taken from the token limits of its key. Absent in jobs of older versions. */
@@ -110,6 +112,26 @@ export function meterTokens(
   };
 }
 
+/** The request as a job stores it. */
+export function sealRequest(
+  { secrets }: Pick<Deps, 'secrets'>,
+  { caller }: Call,
+  request: CreateResponse,
+): Pick<StoredJob, 'request' | 'sealedTools'> {
+  if (request.tools?.some(({ type }) => type === 'mcp') !== true) return { request };
+  const { tools, ...others } = request;
+  return { request: others, sealedTools: secrets.seal(JSON.stringify(tools), toolsOwner(caller.organizationId)) };
+}
+
+const toolsOwner = (organizationId: string): string => `tools of ${organizationId}`;
+
+function openRequest({ secrets }: Pick<Deps, 'secrets'>, { request, sealedTools, caller }: StoredJob): CreateResponse {
+  if (sealedTools === undefined) return request;
+  const tools = JSON.parse(secrets.open(sealedTools, toolsOwner(caller.organizationId))) as CreateResponse['tools'] &
+    object;
+  return { ...request, tools };
+}
+
 interface StoredRun {
   job: StoredJob;
   tokens: TokenMeter;
@@ -133,7 +155,7 @@ async function startStored(
   const conversation = JSON.parse(row.conversation) as ConversationItem[];
   const identity = { id: row.id, createdAt: toUnixSeconds(row.createdAt), conversation };
   try {
-    const prepared = await prepareResponse(deps, call, job.request, identity);
+    const prepared = await prepareResponse(deps, call, openRequest(deps, job), identity);
     return startResponse(deps, prepared, { save: async () => {}, signal, emitter });
   } catch (error) {
     signal.throwIfAborted();

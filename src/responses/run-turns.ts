@@ -1,21 +1,20 @@
-import type { FinishReason } from '../engines/engine.ts';
+import type { ChatPrompt, FinishReason, FunctionTool } from '../engines/engine.ts';
 import { ApiError } from '../errors.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
 import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimate.ts';
 import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
-import type { ModerationNotice } from '../lib/screen.ts';
-import type { Outcome, ResponseEmitter, ResponseProgress } from './emitter.ts';
+import { ANY_ARGUMENTS } from '../mcp-servers/mcp-tool.ts';
+import type { Outcome, ResponseProgress } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { parseQuery, searchFiles } from './file-search.ts';
 import type { FileSearchItem } from './item-schema.ts';
 import { responseMetrics } from './metrics.ts';
-import type { ResponseDeps } from './parse-call.ts';
-import type { PreparedResponse } from './prepare-response.ts';
+import { listMcpTools, loopTools, type McpLoop, requireChosenTool, runApprovedCalls, runMcpCalls } from './run-mcp.ts';
 import { runTableQuery } from './table-query.ts';
 import { truncateMessages } from './truncate-messages.ts';
-import { type SearchCall, TurnCalls } from './turn-calls.ts';
+import { type McpCall, type SearchCall, TurnCalls } from './turn-calls.ts';
 import {
   endOfTurn,
   FILE_SEARCH,
@@ -33,13 +32,7 @@ const MAX_CONCURRENT_SEARCHES = 4;
 const MAX_SEARCHES_PER_TURN = 16;
 
 /** A turn loop: what it runs for, and what it writes to. */
-export interface TurnLoop {
-  deps: ResponseDeps;
-  prepared: PreparedResponse;
-  emitter: ResponseEmitter;
-  signal: AbortSignal;
-  /** What guardrail policies have said so far. */
-  notices: (ModerationNotice | null)[];
+export interface TurnLoop extends McpLoop {
   /** Whether a model call has completed. */
   hasCompletedTurn: boolean;
 }
@@ -54,6 +47,8 @@ interface StartedTurn {
 interface RelayedTurn {
   reason: FinishReason;
   searches: SearchCall[];
+  mcpCalls: McpCall[];
+  /** Calls that the client makes or approves. */
   functionCalls: number;
 }
 
@@ -68,38 +63,60 @@ async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
     } catch (error) {
       const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded';
       const messages = isTooLong && prepared.truncates ? truncateMessages(prompt.messages) : null;
-      if (messages === null) throw error;
-      prompt = { ...prompt, messages };
+      const tools = messages === null ? withoutRejectedSchema(loop, prompt, error) : prompt.tools;
+      if (tools === null) throw error;
+      prompt = { ...prompt, tools, ...(messages !== null && { messages }) };
     }
   }
 }
 
+/**
+ * The tools of a prompt, after an engine has rejected the schema of an MCP tool, with one that allows any arguments in
+ * its place. Null for another error: schemas of servers are not the caller's to correct.
+ */
+function withoutRejectedSchema(loop: TurnLoop, { tools }: ChatPrompt, error: unknown): readonly FunctionTool[] | null {
+  const field = error instanceof ApiError && error.status === 400 ? /^tools\.(\d+)\./.exec(error.param ?? '') : null;
+  const index = Number(field?.[1] ?? -1);
+  const rejected = tools[index];
+  if (rejected === undefined || rejected.function.parameters === ANY_ARGUMENTS) return null;
+  if (!loopTools(loop).has(rejected.function.name)) return null;
+  return tools.with(index, { ...rejected, function: { ...rejected.function, parameters: ANY_ARGUMENTS } });
+}
+
 /** Runs turns until the loop ends. Yields the events of the output items; returns how the response ended. */
 export async function* runTurns(loop: TurnLoop): AsyncGenerator<ResponseEvent, Outcome, undefined> {
+  yield* listMcpTools(loop);
+  requireChosenTool(loop);
+  yield* runApprovedCalls(loop);
   for (;;) {
     const turn = await startTurn(loop);
-    const { reason, searches, functionCalls } = yield* relayTurn(loop, turn.generation);
+    const { reason, searches, mcpCalls, functionCalls } = yield* relayTurn(loop, turn.generation);
     loop.hasCompletedTurn = true;
     yield* runSearches(loop, searches);
-    const end = { reason, searches: searches.length, functionCalls };
+    yield* runMcpCalls(loop, mcpCalls, turn.plan.toolChoice === 'none');
+    const end = { reason, searches: searches.length + mcpCalls.length, functionCalls };
     const outcome = endOfTurn(loop.prepared.rules, loopState(loop), turn.plan, end);
     if (outcome !== null) return outcome;
   }
 }
 
-function loopState({ emitter }: TurnLoop): LoopState {
+function loopState(loop: TurnLoop): LoopState {
+  const { emitter } = loop;
   const queries = emitter.output.flatMap((item) => (item.type === 'file_search_call' ? item.queries : []));
-  return { turns: emitter.progress.turn_count, queries };
+  const mcpCalls = emitter.output.filter(({ type }) => type === 'mcp_call').length;
+  return { turns: emitter.progress.turn_count, queries, mcpCalls, hasMcpTools: loopTools(loop).size > 0 };
 }
 
 /** Relays the events of one model call to the emitter. Settles the call, and counts its usage, however it ends. */
 async function* relayTurn(
-  { deps, emitter, prepared, notices }: TurnLoop,
+  loop: TurnLoop,
   generation: Generation,
 ): AsyncGenerator<ResponseEvent, RelayedTurn, undefined> {
+  const { deps, emitter, prepared, notices } = loop;
   const calls = new TurnCalls(emitter, {
     hasSearch: prepared.search !== null,
     hasTables: prepared.search?.queriesTables === true,
+    mcpTools: loopTools(loop),
     isEager: !prepared.shell.background,
   });
   const itemsBefore = emitter.output.length;
@@ -122,14 +139,15 @@ async function* relayTurn(
   const isCut = (reason === 'length' || reason === 'content_filter') && !endsWithCall;
   yield* emitter.endText(isCut ? 'incomplete' : 'completed');
   yield* calls.end(reason);
-  const { searches } = calls;
-  const functionCalls = calls.count - searches.length;
+  const { searches, mcpCalls } = calls;
+  const functionCalls = calls.count - searches.length - mcpCalls.length;
   responseMetrics(deps.metrics).turnEnded({
     file_search: searches.filter(({ tool }) => tool === FILE_SEARCH).length,
     query_table: searches.filter(({ tool }) => tool === QUERY_TABLE).length,
+    mcp: mcpCalls.length,
     function: functionCalls,
   });
-  return { reason, searches, functionCalls };
+  return { reason, searches, mcpCalls, functionCalls };
 }
 
 /** Adds a model call that has ended to the progress of its response. */

@@ -8,6 +8,7 @@ import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
 import { AttributeFilter } from './parse-attribute-filter.ts';
+import { McpToolFields, ResolvedMcpTool } from './parse-mcp-tool.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -53,7 +54,7 @@ export const FileSearchSettings = Type.Object({
 
 const Tool = Type.Object(
   {
-    type: Type.Enum(['function', 'file_search', 'query_table']),
+    type: Type.Enum(['function', 'file_search', 'query_table', 'mcp']),
     ...FunctionFields,
     function: Type.Optional(Type.Object(FunctionFields)),
     file_search: Type.Optional(FileSearchSettings),
@@ -74,10 +75,11 @@ const Tool = Type.Object(
       ),
     ),
     filters: Type.Optional(Nullable(AttributeFilter)),
+    ...McpToolFields,
   },
   {
     description:
-      '`file_search` with its settings under `file_search` or beside `type`, `query_table` beside it, or a function with its fields under `function` or beside `type`.',
+      '`file_search` with its settings under `file_search` or beside `type`, `query_table` beside it, `mcp` with a server, or a function with its fields under `function` or beside `type`.',
   },
 );
 
@@ -85,7 +87,8 @@ const Tool = Type.Object(
 export type RequestTool = Static<typeof Tool>;
 
 const NamedTool = Type.Object({
-  type: Type.Enum(['function', 'file_search']),
+  type: Type.Enum(['function', 'file_search', 'mcp']),
+  server_label: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),
   function: Type.Optional(Type.Object({ name: Type.String() })),
 });
@@ -96,13 +99,14 @@ const ToolChoiceParam = Type.Union([
   ToolChoiceMode,
   Type.Object(
     {
-      type: Type.Enum(['function', 'file_search', 'allowed_tools']),
+      type: Type.Enum(['function', 'file_search', 'mcp', 'allowed_tools']),
+      server_label: Type.Optional(Type.String({ description: 'Server of `mcp`; without `name`, any of its tools.' })),
       name: Type.Optional(Type.String()),
       function: Type.Optional(Type.Object({ name: Type.String() })),
       mode: Type.Optional(ToolChoiceMode),
       tools: Type.Optional(Type.Array(NamedTool, { minItems: 1, maxItems: 128 })),
     },
-    { description: 'A named function, `file_search`, or `allowed_tools` with a mode.' },
+    { description: 'A named function, `file_search`, a tool of an `mcp` server, or `allowed_tools` with a mode.' },
   ),
 ]);
 
@@ -121,7 +125,9 @@ export const CreateResponse = Type.Object(
     max_turns: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Calls of the model.' }),
     ),
-    max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, description: 'Searches in this response.' })),
+    max_tool_calls: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Searches and calls of `mcp` tools in this response.' }),
+    ),
     max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Per call of the model.' })),
     temperature: Type.Optional(
       Type.Number({ minimum: 0, maximum: 2, description: 'Default: `default_temperature` of the model.' }),
@@ -229,6 +235,7 @@ export const ResponseError = Type.Object({
 export type ResponseError = Static<typeof ResponseError>;
 
 const ResolvedTool = Type.Union([
+  ResolvedMcpTool,
   Type.Object({ type: Type.Literal('query_table') }),
   Type.Object({
     type: Type.Literal('function'),

@@ -3,6 +3,7 @@ import { knownError } from '../http/known-error.ts';
 import { type Notices, viewNotices } from '../inference/moderation-notice.ts';
 import { describeCause } from '../lib/operator-error.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import { McpConnections } from '../mcp-servers/mcp-connections.ts';
 import { annotateText } from './annotate.ts';
 import { NO_PROGRESS, type Outcome, ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
@@ -58,7 +59,8 @@ export function startResponse(
   { save, signal, emitter = createEmitter(prepared.shell) }: StartOptions,
 ): ResponseRun {
   const { notice } = prepared.input;
-  const loop: TurnLoop = { deps, prepared, emitter, signal, notices: [notice], hasCompletedTurn: false };
+  const mcp = new McpConnections(deps.config.allowPrivateHosts);
+  const loop: TurnLoop = { deps, prepared, emitter, mcp, signal, notices: [notice], hasCompletedTurn: false };
   emitter.progress = { ...emitter.progress, ...viewNotices([notice]) };
   let failure: ApiError | null = null;
   const failed = (error: ApiError) => {
@@ -94,6 +96,7 @@ async function* runEvents(
       // The reader has stopped.
       if (!isEnded) await end(DISCONNECTED);
     } finally {
+      await loop.mcp.close();
       left();
     }
   }

@@ -2,6 +2,8 @@ import type { FinishReason, GenerationEvent, ToolCall } from '../engines/engine.
 import { parseJson } from '../lib/json.ts';
 import type { ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
+import type { OfferedTool } from './mcp-tools.ts';
+import { needsApproval } from './parse-mcp-tool.ts';
 import { FILE_SEARCH, QUERY_TABLE } from './turn-loop.ts';
 
 /** A search that a model has called for. */
@@ -12,6 +14,11 @@ export interface SearchCall {
   tool: typeof FILE_SEARCH | typeof QUERY_TABLE;
 }
 
+/** A call of a tool of an MCP server. */
+export interface McpCall extends OfferedTool {
+  arguments: string;
+}
+
 /** A part of a tool call. */
 type CallDelta = Extract<GenerationEvent, { type: 'tool-call-delta' }>;
 
@@ -19,6 +26,8 @@ type CallDelta = Extract<GenerationEvent, { type: 'tool-call-delta' }>;
 export interface CallSettings {
   hasSearch: boolean;
   hasTables: boolean;
+  /** Tools of MCP servers by their names. */
+  mcpTools: ReadonlyMap<string, OfferedTool>;
   /**
    * Whether a call is emitted as soon as it is complete. False for a response that is resumed after a crash: its turn
    * is repeated, and the client would get the call twice.
@@ -34,6 +43,8 @@ export interface CallSettings {
 export class TurnCalls {
   /** Searches that have been emitted. */
   readonly searches: SearchCall[] = [];
+  /** Complete calls of MCP tools that need no approval. */
+  readonly mcpCalls: McpCall[] = [];
   readonly #emitter: ResponseEmitter;
   readonly #settings: CallSettings;
   /** By index. Upstream servers may leave out indexes. */
@@ -75,6 +86,20 @@ export class TurnCalls {
   }
 
   *#emit({ id, function: called }: ToolCall, status: 'completed' | 'incomplete'): Generator<ResponseEvent> {
+    const offered = this.#settings.mcpTools.get(called.name);
+    if (offered !== undefined) {
+      const { server, tool } = offered;
+      if (status === 'incomplete' || !needsApproval(server, tool)) {
+        this.mcpCalls.push({ ...offered, arguments: called.arguments });
+        return;
+      }
+      yield* this.#emitter.approvalRequest({
+        server_label: server.label,
+        name: tool.name,
+        arguments: called.arguments,
+      });
+      return;
+    }
     const isQuery = this.#settings.hasTables && called.name === QUERY_TABLE;
     if (!isQuery && !(this.#settings.hasSearch && called.name === FILE_SEARCH)) {
       yield* this.#emitter.functionCall({ call_id: id, ...called, status });

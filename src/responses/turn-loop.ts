@@ -11,11 +11,13 @@ export const QUERY_TABLE = 'query_table' as const;
 /** What a request allows. */
 export interface LoopRules {
   maxTurns: number;
-  /** Searches at most; null: no limit. */
+  /** Searches and calls of MCP tools at most; null: no limit. */
   maxSearches: number | null;
   toolChoice: ToolChoice;
   hasSearch: boolean;
   hasFunctions: boolean;
+  /** Label of the MCP server of which the first model call must use a tool; null: any tool. */
+  chosenServer?: string | null;
   /**
    * The model is too small to decide when to search, so that it is made to call a tool first, and to answer then. Only
    * with a search, and after a message of the user.
@@ -29,28 +31,41 @@ export interface LoopState {
   turns: number;
   /** Queries of all searches, in order. */
   queries: readonly string[];
+  /** Calls of MCP tools. */
+  mcpCalls?: number;
+  /** Whether MCP servers offer tools. */
+  hasMcpTools?: boolean;
 }
 
 /** The tools of the next model call. */
 export interface TurnPlan {
   offersSearch: boolean;
   offersFunctions: boolean;
+  /** Offers only the tools of one MCP server; absent: those of all. */
+  onlyServer?: string;
   toolChoice: ToolChoice;
 }
 
 /** The end of a model call. */
 export interface TurnEnd {
   reason: FinishReason;
-  /** Calls in this turn. */
+  /** Calls in this turn that the service has made. */
   searches: number;
+  /** Calls that the client makes or approves. */
   functionCalls: number;
 }
 
 /** Plans the next model call. The tool choice of the request applies to the first call only, or no loop would end. */
 export function planTurn(rules: LoopRules, state: LoopState): TurnPlan {
-  const { hasSearch, hasFunctions, toolChoice } = rules;
-  const plan: TurnPlan = { offersSearch: hasSearch, offersFunctions: hasFunctions, toolChoice: 'none' };
-  if (!hasSearch && !hasFunctions) return plan;
+  const { hasSearch, hasFunctions, toolChoice, chosenServer = null } = rules;
+  const plan: TurnPlan = {
+    offersSearch: hasSearch,
+    offersFunctions: hasFunctions,
+    toolChoice: 'none',
+  };
+  if (!hasSearch && !hasFunctions && !state.hasMcpTools) return plan;
+  if (state.turns === 0 && chosenServer !== null)
+    return { offersSearch: false, offersFunctions: false, onlyServer: chosenServer, toolChoice: 'required' };
   if (state.turns === 0) return mustCall(rules) ? forceCall(rules) : { ...plan, toolChoice };
   const isLast = state.turns + 1 >= rules.maxTurns;
   // Functions may be called in the last turn, because they end the response.
@@ -74,9 +89,9 @@ function forceCall({ hasFunctions, toolChoice }: LoopRules): TurnPlan {
 }
 
 /** Whether another search cannot help: it was repeated, or the number of searches is used up. */
-function mustAnswer({ maxSearches, searchesFirst }: LoopRules, { queries }: LoopState): boolean {
+function mustAnswer({ maxSearches, searchesFirst }: LoopRules, { queries, mcpCalls = 0 }: LoopState): boolean {
   if (searchesFirst) return true;
-  return repeats(queries) || (maxSearches !== null && queries.length >= maxSearches);
+  return repeats(queries) || (maxSearches !== null && queries.length + mcpCalls >= maxSearches);
 }
 
 /** Whether the last query has been searched for before. */
@@ -104,6 +119,6 @@ export function endOfTurn(rules: LoopRules, state: LoopState, plan: TurnPlan, en
   if (state.turns >= rules.maxTurns) return { status: 'incomplete', reason: 'max_turns' };
   // The model was told to answer, and searched again.
   if (plan.toolChoice !== 'none') return null;
-  const isOverLimit = rules.maxSearches !== null && state.queries.length > rules.maxSearches;
+  const isOverLimit = rules.maxSearches !== null && state.queries.length + (state.mcpCalls ?? 0) > rules.maxSearches;
   return { status: 'incomplete', reason: isOverLimit ? 'max_tool_calls' : 'repeated_search' };
 }

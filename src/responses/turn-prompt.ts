@@ -1,9 +1,10 @@
-import type { ChatMessage, ChatPrompt } from '../engines/engine.ts';
+import type { ChatMessage, ChatPrompt, FunctionTool } from '../engines/engine.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
 import { withoutSpecialTokens } from '../knowledge-bases/grounding/special-tokens.ts';
 import { type ConversationItem, toConversation, toMessages } from './conversation.ts';
 import { forcedQuery, searchTool } from './file-search.ts';
 import type { OutputItem } from './item-schema.ts';
+import { offeredFunction, offeredTools } from './mcp-tools.ts';
 import type { PreparedResponse } from './prepare-response.ts';
 import { queryTableTool } from './table-query.ts';
 import type { TurnPlan } from './turn-loop.ts';
@@ -18,7 +19,8 @@ export function turnPrompt(source: PromptSource, output: readonly OutputItem[], 
   // First, so that a small model chooses the search among tools that fit equally.
   const queriesTables = source.search?.queriesTables === true && !isForced;
   const searches = plan.offersSearch ? [searchTool(query), ...(queriesTables ? [queryTableTool()] : [])] : [];
-  const tools = [...searches, ...(plan.offersFunctions ? source.functions : [])];
+  // Behind functions, whose positions name the fields of errors.
+  const tools = [...searches, ...(plan.offersFunctions ? source.functions : []), ...mcpFunctions(source, output, plan)];
   const prompt: ChatPrompt = {
     kind: 'chat',
     messages: allMessages(source, output),
@@ -35,6 +37,13 @@ export function turnPrompt(source: PromptSource, output: readonly OutputItem[], 
   return { ...prompt, messages: conversationMessages(source), tools: [], documents };
 }
 
+function mcpFunctions(source: PromptSource, output: readonly OutputItem[], plan: TurnPlan): FunctionTool[] {
+  const offered = [...offeredTools({ ...source, servers: source.mcpServers }, output)].filter(
+    ([, { server }]) => plan.onlyServer === undefined || server.label === plan.onlyServer,
+  );
+  return offered.map(([name, tool]) => offeredFunction(name, tool, cleaner(source)));
+}
+
 /** Results of all searches, in the order of the searches. */
 export function searchResults(output: readonly OutputItem[]) {
   return output.flatMap((item) => (item.type === 'file_search_call' ? item.results : []));
@@ -42,9 +51,11 @@ export function searchResults(output: readonly OutputItem[]) {
 
 /** Messages of the conversation and of the output so far, without items that a crash has interrupted. */
 export function allMessages(source: PromptSource, output: readonly OutputItem[]): ChatMessage[] {
-  const finished = output.filter((item) =>
-    item.type === 'file_search_call' ? item.queries.length > 0 : item.status === 'completed',
-  );
+  const finished = output.filter((item) => {
+    if (item.type === 'file_search_call') return item.queries.length > 0;
+    if (item.type === 'mcp_call') return item.status !== 'in_progress';
+    return item.type === 'mcp_list_tools' || item.type === 'mcp_approval_request' || item.status === 'completed';
+  });
   return toPromptMessages(source, [...source.conversation, ...toConversation(finished)]);
 }
 
@@ -53,12 +64,13 @@ export function conversationMessages(source: PromptSource): ChatMessage[] {
   return toPromptMessages(source, source.conversation);
 }
 
-function toPromptMessages(
-  { admission, instructions }: PromptSource,
-  items: readonly ConversationItem[],
-): ChatMessage[] {
-  const isUpstream = admission.engine.backend().engine === 'upstream';
-  // An upstream server may parse control tokens in message text; the local engine never does.
-  const messages = toMessages(items, isUpstream ? withoutSpecialTokens : (text) => text);
+function toPromptMessages(source: PromptSource, items: readonly ConversationItem[]): ChatMessage[] {
+  const { instructions } = source;
+  const messages = toMessages(items, cleaner(source));
   return instructions === null ? messages : [{ role: 'system', content: instructions }, ...messages];
+}
+
+/** An upstream server may parse control tokens in the text of others; the local engine never does. */
+function cleaner({ admission }: PromptSource): (text: string) => string {
+  return admission.engine.backend().engine === 'upstream' ? withoutSpecialTokens : (text) => text;
 }

@@ -20,7 +20,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health', 'telemetry', 'console'],
   ['inference'],
   ['connectors'],
-  ['knowledge-bases'],
+  ['knowledge-bases', 'mcp-servers'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches'],
   ['protocols', 'evaluations'],

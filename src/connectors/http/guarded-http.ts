@@ -29,6 +29,8 @@ export interface GuardedRequest {
   maxBytes?: number;
   /** Time limit including the body. */
   timeoutMs?: number;
+  /** Time limit without a byte of the head or the body; the limit of the connection unless given. */
+  idleMs?: number;
   /** Whether to follow a redirect. When false, the response is the redirect itself. */
   follow?: (url: URL) => boolean | Promise<boolean>;
 }
@@ -85,7 +87,7 @@ export class GuardedHttp {
 
   async #send(
     url: URL,
-    { method = 'GET', headers, body, maxBytes = MAX_BYTES }: GuardedRequest,
+    { method = 'GET', headers, body, maxBytes = MAX_BYTES, idleMs }: GuardedRequest,
     { signal, caller }: { signal: AbortSignal; caller: AbortSignal },
   ): Promise<GuardedResponse> {
     const translate = (error: unknown) => (caller.aborted ? caller.reason : networkError(error, url));
@@ -96,6 +98,7 @@ export class GuardedHttp {
         signal,
         dispatcher: this.#dispatcher,
         ...(body !== undefined && { body }),
+        ...(idleMs !== undefined && { headersTimeout: idleMs, bodyTimeout: idleMs }),
       });
       const fields = joinHeaders(response.headers);
       const discard = async () => response.body.dump({ limit: MAX_DUMPED_BYTES }).catch(() => {});
