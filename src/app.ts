@@ -48,6 +48,7 @@ import { anthropicRoutes } from './protocols/anthropic/routes.ts';
 import { mcpRoutes } from './protocols/mcp/routes.ts';
 import { admitLocalCallers } from './protocols/ollama/local-callers.ts';
 import { ollamaRoutes } from './protocols/ollama/routes.ts';
+import { vectorStoreRoutes } from './protocols/vector-stores/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 import { userAdminRoutes } from './users/members/admin-routes.ts';
@@ -119,6 +120,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   documentRoutes(app, deps);
   pageRoutes(app, deps);
   retrievalRoutes(app, deps);
+  vectorStoreRoutes(app, deps);
   evaluationRoutes(app, deps);
   questionSetRoutes(app, deps);
   guardrailRoutes(app, deps);

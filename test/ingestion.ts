@@ -5,7 +5,7 @@ import { eq } from 'drizzle-orm';
 import type { Connector } from '../src/connectors/connector.ts';
 import type { Extraction } from '../src/extraction/extracted-document.ts';
 import { IngestionError } from '../src/extraction/ingestion-error.ts';
-import { withConfigFingerprint } from '../src/knowledge-bases/data-sources/source-config.ts';
+import { openSource, withConfigFingerprint } from '../src/knowledge-bases/data-sources/source-config.ts';
 import { chunks, documents } from '../src/knowledge-bases/documents/tables.ts';
 import { ingestSource } from '../src/knowledge-bases/ingestion/ingest-source.ts';
 import type { IngestDeps } from '../src/knowledge-bases/ingestion/run-context.ts';
@@ -192,4 +192,20 @@ export async function ingestInMemory(api: TestApi, items: Record<string, string>
     },
     baseId: base.id as string,
   };
+}
+
+/** Runs the queued jobs of all knowledge bases, until there are none. Files are read as `plainExtractor` does. */
+export async function runQueuedJobs(api: TestApi): Promise<void> {
+  const deps: IngestDeps = {
+    ...api.deps,
+    extractor: plainExtractor,
+    renderer: null,
+    itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
+    openSource: (source) => openSource(api.deps, source),
+  };
+  for (;;) {
+    const queued = await api.db.sql.select().from(ingestionJobs).where(eq(ingestionJobs.status, 'queued'));
+    if (queued.length === 0) return;
+    for (const { id } of queued) await ingestSource(deps, id, new AbortController().signal);
+  }
 }

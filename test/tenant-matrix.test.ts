@@ -28,6 +28,9 @@ const BODIES: Record<string, object> = {
   },
   'POST /v1/knowledge-bases/:kb_id/retrieve': { query: 'text' },
   'POST /v1/knowledge-bases/:kb_id/documents': { key: 'a', text: 'text' },
+  'POST /v1/vector_stores/:vector_store_id/files': { file_id: 'file-x' },
+  'POST /v1/vector_stores/:vector_store_id/search': { query: 'text' },
+  'POST /v1/vector_stores/:vector_store_id/files/:file_id': { attributes: {} },
   'POST /v1/guardrail-policies/:policy_id/test': { input: 'text' },
   'POST /v1/knowledge-bases/:kb_id/evaluations': { questions: [{ question: 'When?', answer: 'nine' }] },
   'POST /v1/knowledge-bases/:kb_id/question-sets': { name: 'Set', questions: [{ question: 'When?', answer: 'nine' }] },
@@ -166,6 +169,12 @@ const ID_FIELDS: Record<string, IdField> = {
       },
     ]),
   ),
+  'POST /v1/vector_stores file_ids': { resource: 'file_id', body: (id) => ({ file_ids: [id] }) },
+  'POST /v1/vector_stores/:vector_store_id/files file_id': {
+    resource: 'file_id',
+    url: ({ vector_store_id }) => `/v1/vector_stores/${vector_store_id}/files`,
+    body: (id) => ({ file_id: id }),
+  },
   [`${COMPARE} baseline`]: {
     resource: 'evaluation_id',
     url: ({ kb_id, evaluation_id }, id) =>

@@ -23,6 +23,8 @@ export interface TenantResources {
   batch_file_id: string;
   question_set_id: string;
   evaluation_id: string;
+  /** A store with the file. */
+  vector_store_id: string;
 }
 
 /** Creates one resource of each kind in a new organization. */
@@ -71,6 +73,7 @@ export async function createResources(api: TestApi, organization: string): Promi
     }),
     question_set_id: await create(`/v1/knowledge-bases/${kb_id}/question-sets`, { name: 'Set', questions }),
     evaluation_id: await create(`/v1/knowledge-bases/${kb_id}/evaluations`, { questions }),
+    vector_store_id: await create('/v1/vector_stores', { file_ids: [file_id] }),
     response_id: response.json.id,
     item_id: response.json.output[0].id,
     key_id,

@@ -5,7 +5,7 @@ import type { PageRenderer } from './browser/page-renderer.ts';
 import type { CrawlStore } from './crawl-store.ts';
 import type { DriveStore } from './drive-store.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
-import type { PostedStore } from './posted-store.ts';
+import type { ChunkSize, PostedStore } from './posted-store.ts';
 
 /** An item of a data source that can be fetched: a file, a page, an object of a bucket. */
 export interface SourceItem {
@@ -21,6 +21,8 @@ export interface SourceItem {
   metadata?: DocumentMetadata;
   /** When the document expires; null or absent: never. */
   expiresAt?: Date | null;
+  /** Size of its chunks; null or absent: as the knowledge base says. */
+  chunkSize?: ChunkSize | null;
   /** Facts of the listing that `fetch` needs; not stored. */
   details?: Record<string, unknown>;
 }

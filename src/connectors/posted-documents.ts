@@ -26,8 +26,8 @@ export const documentApi: Connector<typeof Config> = {
     for (let after: string | undefined = ''; after !== undefined; ) {
       signal.throwIfAborted();
       const page = await postedStore.selectPending(after, DOCUMENTS_PER_PAGE);
-      for (const { key, fingerprint, name, fileId, metadata, expiresAt } of page) {
-        yield { key, fingerprint, name, uri: fileId, metadata: flattenMetadata(metadata), expiresAt };
+      for (const { key, fingerprint, name, fileId, metadata, expiresAt, chunkSize } of page) {
+        yield { key, fingerprint, name, uri: fileId, metadata: flattenMetadata(metadata), expiresAt, chunkSize };
       }
       after = page.at(-1)?.key;
     }
@@ -35,6 +35,7 @@ export const documentApi: Connector<typeof Config> = {
   async fetch(deps, _config, { key }, signal) {
     const posted = await deps.postedStore.select(key);
     if (posted === null) throw new IngestionError('not_found', `The document '${key}' has been deleted.`);
+    if (posted.isCancelled) throw new IngestionError('cancelled', 'The ingestion of this file was cancelled.');
     if (posted.fileId !== null) return fetchUploadedFile(deps, posted.fileId, signal);
     return { bytes: Readable.from([Buffer.from(posted.text ?? '')]), ...FILES[posted.format], metadata: {} };
   },

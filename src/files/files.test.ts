@@ -119,7 +119,7 @@ describe('files', () => {
       ['limit=x', 'limit'],
       ['after=file-1', 'after'],
       [`after=${newId('moderation')}`, 'after'],
-      ['purpose=assistants', 'purpose'],
+      ['purpose=vision', 'purpose'],
       ['order=newest', 'order'],
     ] as const) {
       assertError(await api.send('GET', `/v1/files?${query}`), 400, 'invalid_value', param);

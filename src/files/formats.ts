@@ -3,8 +3,20 @@ import { invalidValue } from '../errors.ts';
 /** Purposes of files. */
 export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
 
+/** OpenAI's purposes of files for vector stores. Files that are uploaded with one have our purpose. */
+export const PURPOSE_ALIASES = { assistants: 'knowledge-base', user_data: 'knowledge-base' } as const;
+
+/** Every purpose that requests may name. */
+export const REQUEST_PURPOSES = [...FILE_PURPOSES, 'assistants', 'user_data'] as const;
+
 /** One of `FILE_PURPOSES`. */
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
+
+/** Returns the purpose that a request names; null for an unknown one. */
+export function resolvePurpose(name: string): FilePurpose | null {
+  const aliased = PURPOSE_ALIASES[name as keyof typeof PURPOSE_ALIASES] ?? name;
+  return FILE_PURPOSES.find((purpose) => purpose === aliased) ?? null;
+}
 
 /** Kind of content, which selects the inspection. */
 export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'compound' | 'rtf' | 'text' | 'image';

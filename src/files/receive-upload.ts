@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { invalidValue } from '../errors.ts';
 import { type FormSource, type IncomingForm, readForm } from '../http/multipart.ts';
-import { FILE_PURPOSES, type FilePurpose, sanitizeFilename } from './formats.ts';
+import { type FilePurpose, REQUEST_PURPOSES, resolvePurpose, sanitizeFilename } from './formats.ts';
 import { MAX_UPLOAD_BYTES } from './schema.ts';
 import type { FileRow } from './store.ts';
 import { type NewFile, type UploadDeps, uploadFile } from './upload-file.ts';
@@ -42,7 +42,7 @@ function toNewFile({ filename, content, fields }: IncomingForm): NewFile {
 
 function parsePurpose(value: string | undefined): FilePurpose | null {
   if (value === undefined) return null;
-  const purpose = FILE_PURPOSES.find((each) => each === value);
-  if (purpose === undefined) throw invalidValue('purpose', `must be one of ${FILE_PURPOSES.join(', ')}`);
+  const purpose = resolvePurpose(value);
+  if (purpose === null) throw invalidValue('purpose', `must be one of ${REQUEST_PURPOSES.join(', ')}`);
   return purpose;
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { deletedSchema, ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { MAX_FILE_BYTES } from '../extraction/limits.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-import { FILE_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
+import { FILE_PURPOSES, REQUEST_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
 
 /** Size limit of uploads: 512 MiB. */
 export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES;
@@ -19,8 +19,9 @@ export const UploadForm = Type.Object({
     description: `A ${UPLOAD_EXTENSIONS['knowledge-base'].join(', ')} file of 1 to ${MAX_UPLOAD_BYTES} bytes. The content must match the extension.`,
     'x-limits': { max_bytes: MAX_UPLOAD_BYTES, extensions: UPLOAD_EXTENSIONS },
   }),
-  purpose: Type.Enum([...FILE_PURPOSES], {
-    description: '`batch` and `fine-tune` require .jsonl files. The field may precede or follow the file.',
+  purpose: Type.Enum([...REQUEST_PURPOSES], {
+    description:
+      '`batch` and `fine-tune` require .jsonl files. `assistants` and `user_data` are other names of `knowledge-base`. The field may precede or follow the file.',
   }),
 });
 
@@ -65,7 +66,7 @@ export const FileParams = Type.Object({ file_id: Type.String() });
 /** Query parameters of the list. */
 export const FileListQuery = Type.Object({
   ...ListQuery.properties,
-  purpose: Type.Optional(Type.Enum([...FILE_PURPOSES], { description: 'Lists only files of this purpose.' })),
+  purpose: Type.Optional(Type.Enum([...REQUEST_PURPOSES], { description: 'Lists only files of this purpose.' })),
   search: NameSearch,
   order: ListOrder,
 });

@@ -21,7 +21,7 @@ export async function selectFile(sql: Sql, organizationId: string, id: string): 
 export function selectFiles(
   sql: Sql,
   organizationId: string,
-  { purpose, search, order }: Pick<FileListQuery, 'purpose' | 'search' | 'order'>,
+  { purpose, search, order }: Pick<FileListQuery, 'search' | 'order'> & { purpose?: FileRow['purpose'] | null },
   bounds: PageBounds,
 ): Promise<FileRow[]> {
   const { isAfter, orderBy } = pageOrder(files.id, bounds, order);
@@ -31,7 +31,7 @@ export function selectFiles(
     .where(
       and(
         eq(files.organizationId, organizationId),
-        purpose === undefined ? undefined : eq(files.purpose, purpose),
+        purpose == null ? undefined : eq(files.purpose, purpose),
         nameContains(files.filename, search),
         isAfter,
       ),

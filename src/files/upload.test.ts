@@ -108,7 +108,7 @@ describe('POST /v1/files', () => {
   });
 
   it('400 invalid_value for a wrong purpose, before or after the file', async () => {
-    for (const content of ['assistants', '', 'Batch', 'batch,fine-tune']) {
+    for (const content of ['vision', '', 'Batch', 'batch,fine-tune']) {
       const purpose = { name: 'purpose', content };
       await assertRefused(() => send([purpose, TEXT]), 400, 'invalid_value', 'purpose');
       await assertRefused(() => send([TEXT, purpose]), 400, 'invalid_value', 'purpose');

@@ -13,6 +13,7 @@ export function operationId(method: string, url: string): string {
   const isPlural = singular(last) !== last;
   if (method === 'GET' && !isItem && isPlural) return `list${pascal(owners)}${pascalWord(last)}`;
   if (method === 'DELETE' && !isItem && isPlural) return `delete${pascal(owners)}${pascalWord(last)}`;
+  if (method === 'POST' && isItem) return `update${pascal(owners)}${pascal([last])}`;
   if (method !== 'POST') return `${VERBS[method] ?? method.toLowerCase()}${pascal(owners)}${pascal([last])}`;
   const isAction = owners.length > 0 && !isPlural;
   return isAction ? `${camelWord(last)}${pascal(owners)}` : `create${pascal(owners)}${pascal([last])}`;

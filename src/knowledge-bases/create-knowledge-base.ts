@@ -1,4 +1,5 @@
 import { recordChange, toActor } from '../audit/record-change.ts';
+import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
 import { resolveModel } from '../inference/admission.ts';
@@ -14,14 +15,22 @@ import { viewKnowledgeBase } from './view-knowledge-base.ts';
 /** Defaults of the chunking strategy. */
 const DEFAULTS = { type: 'recursive', chunk_size: 512, chunk_overlap: 64 } as const;
 
+/** What a vector store has besides the fields of a knowledge base. */
+export interface VectorStoreFields {
+  expiresAfterDays: number | null;
+  /** Adds files in the transaction that creates the knowledge base. */
+  addFiles(sql: Sql, base: KnowledgeBaseRow): Promise<unknown>;
+}
+
 /**
- * Creates an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, and 400 for an invalid
- * chunking strategy.
+ * Creates an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, 400 for an invalid chunking
+ * strategy, and the errors of `addFiles`: then there is no knowledge base.
  */
 export async function createKnowledgeBase(
   deps: Pick<Deps, 'db' | 'models' | 'now'>,
   call: Call,
   body: CreateKnowledgeBase,
+  { expiresAfterDays = null, addFiles }: Partial<VectorStoreFields> = {},
 ): Promise<KnowledgeBase> {
   const { caller } = call;
   const { organizationId } = caller;
@@ -44,6 +53,8 @@ export async function createKnowledgeBase(
     indexState: 'ready',
     indexVersion: INDEX_VERSION,
     metadata: checkMetadata(body.metadata ?? {}, 'metadata'),
+    expiresAfterDays,
+    lastActiveAt: null,
     createdAt: now,
     updatedAt: now,
   };
@@ -51,6 +62,7 @@ export async function createKnowledgeBase(
     await insertKnowledgeBase(sql, row);
     const action = 'knowledge_base.created';
     await recordChange(sql, toActor(call), { action, organizationId, resourceId: row.id });
+    await addFiles?.(sql, row);
   });
   return viewKnowledgeBase(row);
 }

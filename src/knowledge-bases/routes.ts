@@ -65,7 +65,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       },
       config,
     },
-    async (request) => updateKnowledgeBase(deps, toCall(request), request.params.kb_id, request.body),
+    async (request) => updateKnowledgeBase(deps, toCall(request), request.params.kb_id, { body: request.body }),
   );
   app.delete(
     '/v1/knowledge-bases/:kb_id',

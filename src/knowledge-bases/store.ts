@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray } from 'drizzle-orm';
 import type { Database, Sql } from '../db/db.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import { prepared } from '../db/prepared.ts';
@@ -61,9 +61,21 @@ export function selectKnowledgeBases(
 export async function updateKnowledgeBaseRow(
   sql: Sql,
   id: string,
-  changes: Pick<KnowledgeBaseRow, 'name' | 'description' | 'metadata' | 'updatedAt'>,
+  changes: Pick<
+    KnowledgeBaseRow,
+    'name' | 'description' | 'metadata' | 'expiresAfterDays' | 'lastActiveAt' | 'updatedAt'
+  >,
 ): Promise<void> {
   await sql.update(knowledgeBases).set(changes).where(eq(knowledgeBases.id, id));
+}
+
+/** Sets the time of the last activity, unless a transaction has locked the row: a later search sets it. */
+export async function updateActivity(sql: Sql, id: string, at: Date): Promise<void> {
+  const unlocked = sql.select({ id: knowledgeBases.id }).from(knowledgeBases).where(eq(knowledgeBases.id, id));
+  await sql
+    .update(knowledgeBases)
+    .set({ lastActiveAt: at })
+    .where(inArray(knowledgeBases.id, unlocked.for('update', { skipLocked: true })));
 }
 
 /** Deletes the row and all rows that refer to it. */

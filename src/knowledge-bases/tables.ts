@@ -38,6 +38,10 @@ export const knowledgeBases = pgTable(
     /** `INDEX_VERSION` of the process that created the index. */
     indexVersion: integer('index_version').notNull().default(1),
     metadata: jsonb().$type<Metadata>().notNull(),
+    /** Searches are rejected after this many days without activity; null: never. */
+    expiresAfterDays: integer('expires_after_days'),
+    /** Last search or change, with a precision of a minute; null: `createdAt`. */
+    lastActiveAt: at('last_active_at'),
     createdAt: at('created_at').notNull(),
     updatedAt: at('updated_at').notNull(),
   },

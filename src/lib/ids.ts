@@ -13,6 +13,8 @@ export const ID_PREFIXES = {
   batch: 'batch_',
   batchLine: 'batch_req_',
   knowledgeBase: 'kb_',
+  vectorStore: 'vs_',
+  fileBatch: 'vsfb_',
   dataSource: 'ds_',
   document: 'doc_',
   chunk: 'chunk_',

@@ -1,6 +1,7 @@
 import type { FunctionTool, ToolChoice } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import type { SearchType } from '../knowledge-bases/retrieval/schema.ts';
+import { toKnowledgeBaseId } from '../knowledge-bases/vector-store-id.ts';
 import type { Condition } from '../search/filter.ts';
 import { mcpFunctionName } from './mcp-function-name.ts';
 import { parseAttributeFilter } from './parse-attribute-filter.ts';
@@ -140,7 +141,7 @@ function parseSearch(tool: RequestTool, path: string): ParsedSearch {
   return {
     search: {
       paths: { ids: `${path}.file_search.knowledge_base_ids`, rerankModel: `${path}.file_search.rerank_model` },
-      knowledgeBaseIds: shown.knowledge_base_ids,
+      knowledgeBaseIds: shown.knowledge_base_ids.map(toKnowledgeBaseId),
       maxResults: shown.max_results,
       searchType: shown.search_type,
       scoreThreshold: shown.score_threshold,
@@ -167,7 +168,7 @@ function parseFlatSearch(tool: RequestTool, path: string): ParsedSearch {
   return {
     search: {
       paths: { ids: `${path}.vector_store_ids`, rerankModel: path },
-      knowledgeBaseIds: ids.map((id) => id.replace(/^vs_/, 'kb_')),
+      knowledgeBaseIds: ids.map(toKnowledgeBaseId),
       maxResults: shown.max_num_results,
       searchType: 'hybrid',
       scoreThreshold: shown.ranking_options.score_threshold,

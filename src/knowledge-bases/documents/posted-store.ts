@@ -1,9 +1,13 @@
-import { and, asc, eq, sql as expression, gt, lte, ne, notExists, or } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, getTableColumns, gt, inArray, lte, ne, notExists, or } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { PostedContent, PostedStore } from '../../connectors/posted-store.ts';
 import type { Sql } from '../../db/db.ts';
+import { excludedColumns } from '../../db/excluded-columns.ts';
 import type { DocumentRow } from './store.ts';
 import { documents, postedDocuments } from './tables.ts';
+
+/** Posted documents per statement: each has ten parameters, and PostgreSQL allows 65,535. */
+const ROWS_PER_STATEMENT = 500;
 
 /** Creates the store of the posted documents of one data source, in the table `posted_documents`. */
 export function createPostedStore(sql: Sql, sourceId: string): PostedStore {
@@ -11,13 +15,13 @@ export function createPostedStore(sql: Sql, sourceId: string): PostedStore {
     select: (key) => selectPosted(sql, sourceId, key),
     selectPending: (after, limit) => {
       const { dataSourceId, text, format, ...columns } = postedDocuments;
-      const { key, name, fileId, metadata, expiresAt, fingerprint } = columns;
+      const { key, name, fileId, metadata, expiresAt, chunkSize, isCancelled, fingerprint } = columns;
       const isOfVersion = and(isOfItem(sourceId, postedDocuments.key), eq(documents.fingerprint, fingerprint));
       const ingested = sql.select({ id: documents.id }).from(documents).where(isOfVersion);
       return sql
-        .select({ key, name, fileId, metadata, expiresAt, fingerprint })
+        .select({ key, name, fileId, metadata, expiresAt, chunkSize, fingerprint })
         .from(postedDocuments)
-        .where(and(eq(dataSourceId, sourceId), gt(key, after), notExists(ingested)))
+        .where(and(eq(dataSourceId, sourceId), gt(key, after), eq(isCancelled, false), notExists(ingested)))
         .orderBy(asc(key))
         .limit(limit);
     },
@@ -30,11 +34,22 @@ export async function selectPosted(sql: Sql, sourceId: string, key: string): Pro
   return row ?? null;
 }
 
-/** Inserts or replaces a posted document. */
-export async function upsertPosted(sql: Sql, row: PostedContent & { dataSourceId: string }): Promise<void> {
-  const { dataSourceId, key, ...set } = row;
-  const target = [postedDocuments.dataSourceId, postedDocuments.key];
-  await sql.insert(postedDocuments).values(row).onConflictDoUpdate({ target, set });
+/** Selects the posted documents of those keys that exist. */
+export function selectPostedOfKeys(sql: Sql, sourceId: string, keys: readonly string[]): Promise<PostedContent[]> {
+  return sql
+    .select()
+    .from(postedDocuments)
+    .where(and(eq(postedDocuments.dataSourceId, sourceId), inArray(postedDocuments.key, [...keys])));
+}
+
+/** Inserts or replaces posted documents with different keys. */
+export async function upsertPosted(sql: Sql, sourceId: string, posted: readonly PostedContent[]): Promise<void> {
+  for (let from = 0; from < posted.length; from += ROWS_PER_STATEMENT) {
+    const rows = posted.slice(from, from + ROWS_PER_STATEMENT).map((row) => ({ ...row, dataSourceId: sourceId }));
+    const { dataSourceId, key, ...columns } = getTableColumns(postedDocuments);
+    const onConflict = { target: [dataSourceId, key], set: excludedColumns(columns) };
+    await sql.insert(postedDocuments).values(rows).onConflictDoUpdate(onConflict);
+  }
 }
 
 /** Deletes a posted document, unless documents of it exist. */
@@ -43,14 +58,18 @@ export async function deletePosted(sql: Sql, sourceId: string, key: string): Pro
   await sql.delete(postedDocuments).where(and(isPosted(sourceId, key), notExists(remaining)));
 }
 
-/** Selects the documents of a key, several for a file of several documents, in the order of their ids. */
-export function selectDocumentsOfKey(sql: Sql, sourceId: string, key: string): Promise<DocumentRow[]> {
-  return sql.select().from(documents).where(isOfItem(sourceId, key)).orderBy(asc(documents.id));
+/** Selects the documents of keys, several for a file of several documents, in the order of their ids. */
+export function selectDocumentsOfKeys(sql: Sql, sourceId: string, keys: readonly string[]): Promise<DocumentRow[]> {
+  return sql.select().from(documents).where(isOfItems(sourceId, keys)).orderBy(asc(documents.id));
 }
 
-/** Sets the expiry of the documents of a key, and makes them differ from the posted version: the next sync reads it. */
-export async function expectVersion(sql: Sql, sourceId: string, { key, expiresAt }: PostedContent): Promise<void> {
-  await sql.update(documents).set({ fingerprint: '', expiresAt }).where(isOfItem(sourceId, key));
+/** Sets the expiry of the documents of keys, and makes them differ from the posted version: the next sync reads it. */
+export async function expectVersion(
+  sql: Sql,
+  sourceId: string,
+  { keys, expiresAt }: { keys: readonly string[]; expiresAt: Date | null },
+): Promise<void> {
+  await sql.update(documents).set({ fingerprint: '', expiresAt }).where(isOfItems(sourceId, keys));
 }
 
 /**
@@ -83,6 +102,10 @@ export function selectExpired(sql: Sql, at: Date, limit: number): Promise<Docume
     .where(lte(documents.expiresAt, at))
     .orderBy(asc(documents.expiresAt))
     .limit(limit);
+}
+
+function isOfItems(sourceId: string, keys: readonly string[]) {
+  return and(eq(documents.dataSourceId, sourceId), inArray(documents.itemKey, [...keys]));
 }
 
 function isOfItem(sourceId: string, key: string | typeof postedDocuments.key) {

@@ -10,6 +10,9 @@ export type DocumentRow = typeof documents.$inferSelect;
 /** A row of `chunks`. */
 export type ChunkRow = typeof chunks.$inferSelect;
 
+/** Documents per statement: each has 30 parameters, and PostgreSQL allows 65,535. */
+const ROWS_PER_STATEMENT = 500;
+
 /** Returns the organization's document in that knowledge base, or null. */
 export async function selectDocument(
   sql: Sql,
@@ -121,9 +124,11 @@ export async function forgetItemVersion(sql: Sql, sourceId: string, itemKey: str
   return rows.length > 0;
 }
 
-/** Inserts a document. */
-export async function insertDocument(sql: Sql, row: DocumentRow): Promise<void> {
-  await sql.insert(documents).values(row);
+/** Inserts documents. */
+export async function insertDocuments(sql: Sql, rows: readonly DocumentRow[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+    await sql.insert(documents).values(rows.slice(from, from + ROWS_PER_STATEMENT));
+  }
 }
 
 /** Inserts a tombstone for a document. */

@@ -1,6 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, json, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
 import type { TextChunk } from '../../chunking/chunk.ts';
+import type { ChunkSize } from '../../connectors/posted-store.ts';
 import { POSTED_FORMATS } from '../../connectors/posted-store.ts';
 import type { DocumentWarning } from '../../extraction/document-warning.ts';
 import type { JobError } from '../jobs/job-error.ts';
@@ -80,7 +92,11 @@ export const postedDocuments = pgTable(
     fileId: text('file_id'),
     metadata: jsonb().$type<Metadata>().notNull(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
-    /** SHA-256 of the other columns, hexadecimal. */
+    /** Size of its chunks; null: as the knowledge base says. */
+    chunkSize: jsonb('chunk_size').$type<ChunkSize>(),
+    /** Whether its ingestion was cancelled. */
+    isCancelled: boolean('is_cancelled').notNull().default(false),
+    /** SHA-256 of the content, hexadecimal. */
     fingerprint: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.dataSourceId, table.key] })],

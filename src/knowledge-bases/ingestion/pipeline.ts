@@ -219,7 +219,8 @@ async function readDocuments(
   const content = await context.fetch(item);
   const fetched = { bytes: 0 };
   const file = { name: content.filename, mediaType: content.mediaType, content: countBytes(content.bytes, fetched) };
-  const options = { chunkSizeTokens: base.chunkSizeTokens, textFields, onPage };
+  const { chunkSizeTokens } = item.chunkSize ?? base;
+  const options = { chunkSizeTokens, textFields, onPage };
   const extractions = deps.extractor.extract(file, options, signal);
   const prepare = async (extraction: Extraction) => ({
     extraction,

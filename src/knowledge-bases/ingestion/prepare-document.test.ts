@@ -16,7 +16,7 @@ describe('extractionHash', () => {
           end: start + 1,
         }));
         const expected = hash('sha256', `${text}\0${JSON.stringify(blocks)}`);
-        assert.equal(await extractionHash({ text, blocks }, signal), expected);
+        assert.equal(await extractionHash({ text, blocks }, null, signal), expected);
       }
     }
   });
@@ -24,7 +24,7 @@ describe('extractionHash', () => {
   it('changes with the boxes that OCR read', async () => {
     const boxes = Array.from({ length: 600 }, (_, i) => [i, i + 1, 1, 10, 20, 30, 40] as const);
     const hashWith = (some?: typeof boxes) =>
-      extractionHash({ text: 'a', blocks: [], ...(some && { boxes: some }) }, signal);
+      extractionHash({ text: 'a', blocks: [], ...(some && { boxes: some }) }, null, signal);
     const hashes = [await hashWith(), await hashWith(boxes), await hashWith(boxes.slice(0, -1))];
     assert.equal(new Set(hashes).size, 3);
     assert.equal(await hashWith([]), hashes[0]);

@@ -3,6 +3,7 @@ import type { TextChunk } from '../../chunking/chunk.ts';
 import { chunkText } from '../../chunking/chunk-text.ts';
 import { type CooperativeSteps, runCooperatively } from '../../chunking/cooperative.ts';
 import type { SourceContent, SourceItem } from '../../connectors/connector.ts';
+import type { ChunkSize } from '../../connectors/posted-store.ts';
 import type { Deps } from '../../deps.ts';
 import type { EmbeddingPurpose } from '../../engines/embedding-engine.ts';
 import type { DocumentMetadata } from '../../extraction/document-metadata.ts';
@@ -97,10 +98,11 @@ export async function prepareDocument(
   const change = { row, before, leftOutKeys };
   if ('error' in extraction) return { ...change, outcome: { error: toJobError(extraction.error) } };
   const { document } = extraction;
-  if (before?.status === 'completed' && before.extractionHash === (await extractionHash(document, signal))) {
+  const chunkSize = item.chunkSize ?? null;
+  if (before?.status === 'completed' && before.extractionHash === (await extractionHash(document, chunkSize, signal))) {
     return { ...change, outcome: { unchanged: before } };
   }
-  return { ...change, outcome: { prepared: await chunkAndEmbed(context, document, signal) } };
+  return { ...change, outcome: { prepared: await chunkAndEmbed(context, document, chunkSize, signal) } };
 }
 
 /** Merges the metadata of a document with that of its item. */
@@ -152,16 +154,14 @@ export function buildDocumentRow(
 async function chunkAndEmbed(
   context: ItemContext,
   document: ExtractedDocument,
+  chunkSize: ChunkSize | null,
   signal: AbortSignal,
 ): Promise<PreparedDocument> {
   const { base } = context;
   const { engine, call } = context.embedder;
   const scope = call.caller.organizationId;
-  const strategy = {
-    type: base.chunkingType,
-    chunkSizeTokens: base.chunkSizeTokens,
-    chunkOverlapTokens: base.chunkOverlapTokens,
-  };
+  const { chunkSizeTokens, chunkOverlapTokens } = chunkSize ?? base;
+  const strategy = { type: base.chunkingType, chunkSizeTokens, chunkOverlapTokens };
   const model = {
     countTokens: (texts: readonly string[]) =>
       retryWhileUnavailable(() => engine.countTokens(texts, signal, scope), { engine, signal }),
@@ -177,20 +177,26 @@ async function chunkAndEmbed(
   return {
     chunks,
     language: detectLanguage(document.text),
-    ...(await runCooperatively(hashDocument(document), signal)),
+    ...(await runCooperatively(hashDocument(document, chunkSize), signal)),
   };
 }
 
-/** SHA-256 of text, blocks and boxes, hexadecimal: documents with equal hashes have equal chunks. */
-export async function extractionHash(document: ExtractedText, signal: AbortSignal): Promise<string> {
-  return (await runCooperatively(hashDocument(document), signal)).extractionHash;
+/**
+ * SHA-256 of text, blocks, boxes and the document's own size of chunks, hexadecimal: documents with equal hashes have
+ * equal chunks.
+ */
+export async function extractionHash(
+  document: ExtractedText,
+  chunkSize: ChunkSize | null,
+  signal: AbortSignal,
+): Promise<string> {
+  return (await runCooperatively(hashDocument(document, chunkSize), signal)).extractionHash;
 }
 
-function* hashDocument({
-  text,
-  blocks,
-  boxes = [],
-}: ExtractedText): CooperativeSteps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
+function* hashDocument(
+  { text, blocks, boxes = [] }: ExtractedText,
+  chunkSize: ChunkSize | null,
+): CooperativeSteps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
   const hash = createHash('sha256');
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + STEP_CHARACTERS;
@@ -211,6 +217,7 @@ function* hashDocument({
     hash.update(JSON.stringify(boxes.slice(from, from + STEP_BLOCKS)));
     yield;
   }
+  if (chunkSize !== null) hash.update(`${chunkSize.chunkSizeTokens}/${chunkSize.chunkOverlapTokens}`);
   return { contentHash, extractionHash: hash.digest('hex') };
 }
 

@@ -12,8 +12,8 @@ import {
   notInArray,
   or,
 } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Sql } from '../../db/db.ts';
+import { excludedColumns } from '../../db/excluded-columns.ts';
 import type { DataSourceRow } from '../data-sources/store.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { chunks, documents, filterKeys } from '../documents/tables.ts';
@@ -269,7 +269,7 @@ export async function replaceDocuments(
   await sql
     .insert(documents)
     .values([...rows])
-    .onConflictDoUpdate({ target: documents.id, set: excluded(columns) });
+    .onConflictDoUpdate({ target: documents.id, set: excludedColumns(columns) });
   if (before.length > 0) await sql.delete(chunks).where(inArray(chunks.documentId, [...before]));
   for (let from = 0; from < newChunks.length; from += ROWS_PER_STATEMENT) {
     await sql.insert(chunks).values(newChunks.slice(from, from + ROWS_PER_STATEMENT));
@@ -288,14 +288,7 @@ export async function upsertJobDocuments(sql: Sql, rows: readonly (typeof jobDoc
   await sql
     .insert(jobDocuments)
     .values([...rows])
-    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: excluded(columns) });
-}
-
-/** The SET clause of an upsert that replaces the columns. */
-function excluded(columns: Record<string, PgColumn>) {
-  return Object.fromEntries(
-    Object.entries(columns).map(([key, { name }]) => [key, expression.raw(`excluded."${name}"`)]),
-  );
+    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: excludedColumns(columns) });
 }
 
 /** Adds to the counts of a data source and its knowledge base; `documents` and `chunks` may be negative. */

@@ -9,6 +9,7 @@ import type { Call } from '../../lib/caller.ts';
 import { settleAll } from '../../lib/settle-all.ts';
 import type { Condition } from '../../search/filter.ts';
 import { VectorsDroppedError } from '../../search/search-table.ts';
+import { recordActivity, requireUnexpired } from '../expiry.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentLanguages } from './document-languages.ts';
@@ -87,9 +88,9 @@ const REEMBEDDING_RETRY_SECONDS = 30;
 
 /**
  * Searches a knowledge base; returns the best chunks, best first. The only search function, for the route, chats and
- * responses. Throws 400 for a blank query and invalid filters, 404 when the knowledge base is deleted meanwhile, 503
- * for `vector` when no engine can embed the query like the chunks, 403 when the query must be embedded and the key is
- * limited to other models. Without such an engine, `hybrid` searches by keyword only.
+ * responses. Throws 400 for a blank query, invalid filters and an expired knowledge base, 404 when the knowledge base
+ * is deleted during the search, 503 for `vector` when no engine can embed the query like the chunks, 403 when the query
+ * must be embedded and the key is limited to other models. Without such an engine, `hybrid` searches by keyword only.
  */
 export async function retrieve(
   deps: RetrievalDeps,
@@ -98,9 +99,11 @@ export async function retrieve(
   { signal, ...params }: Retrieval & { signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
   if (params.query.trim() === '') throw invalidValue('query', 'must not be blank');
+  requireUnexpired(base, deps.now(), 'kb_id');
   const conditions = [...parseFilters(params.filters ?? {}), ...(params.conditions ?? [])];
   const recording = recordInBackground(deps);
   try {
+    await recordActivity(deps, base);
     const result = await searchAndScore(recording.deps, call, base, { ...params, conditions, signal });
     if (!params.rerank) return result;
     const reranked = await rerankChunks(recording.deps, call, { ...params, found: result, signal });

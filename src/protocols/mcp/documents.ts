@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { findDocument } from '../../knowledge-bases/documents/find-document.ts';
+import { type JoinedText, joinChunk } from '../../knowledge-bases/documents/join-chunks.ts';
 import { listChunks } from '../../knowledge-bases/documents/list-chunks.ts';
 import type { Call } from '../../lib/caller.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
@@ -41,22 +42,19 @@ export async function fetchDocument(
 ): Promise<FetchResult> {
   const { organizationId } = call.caller;
   const row = await findDocument(deps, organizationId, address);
-  let text = '';
-  let end = 0;
+  let joined: JoinedText = { text: '', end: 0 };
   let after: string | undefined;
   let isTruncated = false;
   do {
     const query = { limit: CHUNKS_PER_PAGE, ...(after !== undefined && { after }) };
     const page = await listChunks(deps, organizationId, address, query);
-    for (const chunk of page.data) {
-      // Chunks overlap: the shared text is taken once.
-      const gap = text !== '' && chunk.start_index > end ? '\n\n' : '';
-      text += gap + chunk.text.slice(Math.max(0, end - chunk.start_index));
-      end = Math.max(end, chunk.end_index);
+    for (const { text, start_index: startIndex, end_index: endIndex } of page.data) {
+      joined = joinChunk(joined, { text, startIndex, endIndex });
     }
-    isTruncated = text.length > MAX_TEXT_CHARACTERS;
+    isTruncated = joined.text.length > MAX_TEXT_CHARACTERS;
     after = page.has_more && !isTruncated ? (page.last_id ?? undefined) : undefined;
   } while (after !== undefined);
+  const { text } = joined;
   return {
     id: documentKey(address),
     title: row.name,
