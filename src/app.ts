@@ -80,7 +80,7 @@ export type AppDeps = Deps &
   };
 
 /** Time limits for receiving a request; exceeded: 408. Tests lower them. */
-export type RequestTimeouts = Partial<Pick<ServerOptions, 'requestTimeoutMs' | 'publicBodyMs'>>;
+export type RequestTimeouts = Partial<Pick<ServerOptions, 'requestTimeoutMs' | 'publicBodyMs' | 'connectionTimes'>>;
 
 /** Default time limit for headers and body of a request. */
 const REQUEST_TIMEOUT_MS = 300_000;

@@ -104,6 +104,14 @@ export const previousResponseNotFound = (id: string): ApiError =>
     'previous_response_id',
   );
 
+/** 400: a WebSocket has reached its maximum age. */
+export const webSocketTooOld = (minutes: number): ApiError =>
+  badRequest(
+    'websocket_connection_limit_reached',
+    `This WebSocket has been open for ${minutes} minutes; open another one.`,
+    null,
+  );
+
 /** 400: a guardrail policy blocks the input. `param` is `messages` on every route. */
 export const contentFiltered = (reasons: readonly string[], policyId: string): ApiError =>
   new ApiError({

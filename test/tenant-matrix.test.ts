@@ -294,7 +294,9 @@ describe('an id of another organization', () => {
   });
 
   it('has changed nothing', async () => {
-    for (const { method, url, params } of routes) {
+    for (const { method, url, params, config } of routes) {
+      // `src/responses/response-socket.test.ts` tries foreign ids over a WebSocket.
+      if (config?.rateClass === 'connections') continue;
       if (method !== 'GET' || !params.every((name) => name in foreign)) continue;
       if (`GET ${url}` === COMPARE) continue;
       const path = url.replaceAll(/:(\w+)/g, (_, name: string) => String(foreign[name as Resource]));

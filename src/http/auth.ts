@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify';
-import { insufficientScope } from '../errors.ts';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { insufficientScope, readOnlyRole } from '../errors.ts';
 import type { Call, Caller, Scope } from '../lib/caller.ts';
 
 declare module 'fastify' {
@@ -44,8 +44,25 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
   }
 }
 
+/** Methods that the role `viewer` may use. */
+const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/** Throws 403 unless the scopes and the role of the caller permit a request of that method to the route. */
+export function requireAccess(
+  caller: Caller,
+  method: string,
+  { scope, openToUsers = false }: Pick<FastifyContextConfig, 'scope' | 'openToUsers'>,
+): void {
+  const isOpen = scope === undefined || scope === 'public' || (openToUsers && caller.role !== undefined);
+  if (!isOpen) requireScope(caller, scope);
+  if (caller.role === 'viewer' && !READING_METHODS.has(method)) throw readOnlyRole();
+}
+
+/** What `toCall` reads of a request. */
+type AuthenticRequest = Pick<FastifyRequest, 'routeOptions' | 'url' | 'caller' | 'id' | 'ip' | 'rateLease' | 'reply'>;
+
 /** The call context that routes pass to use cases. Throws on routes without authentication. */
-export function toCall(request: FastifyRequest): Call {
+export function toCall(request: AuthenticRequest): Call {
   const endpoint = request.routeOptions.url ?? request.url;
   const { caller, id: requestId, ip: address, rateLease } = request;
   if (caller === null) throw new Error('toCall needs an authenticated route');

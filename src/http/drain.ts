@@ -52,8 +52,9 @@ export interface DrainBounds {
 export async function drain(app: App, logger: Logger, { drainMs, abortMs }: DrainBounds): Promise<void> {
   const settled = app.close().then(() => app.inFlight.settled());
   if (!(await settlesWithin(settled, drainMs))) {
-    // Aborts the `disconnectSignal` of every running request.
+    // Aborts the `disconnectSignal` of every running request. Node's server has no list of WebSockets.
     app.server.closeAllConnections();
+    app.webSockets.terminate();
     if (!(await settlesWithin(settled, abortMs))) {
       logger.error({ requests: app.inFlight.count }, 'requests did not end after they were aborted');
     }

@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FailedStatement } from '../db/failed-statement.ts';
 import {
   ApiError,
@@ -62,12 +62,16 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   };
 }
 
+/** Logs the cause of a server error. */
+export function logFailure(log: Pick<FastifyBaseLogger, 'error'>, error: ApiError, requestId: string): void {
+  if (error.status < 500) return;
+  const { code, message: reason } = error;
+  log.error({ requestId, code, reason, cause: describeCause(error) }, 'request failed');
+}
+
 /** Sends the error response. Logs the cause of server errors; never the caller's input. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error.status >= 500) {
-    const { code, message: reason } = error;
-    request.log.error({ requestId: request.id, code, reason, cause: describeCause(error) }, 'request failed');
-  }
+  logFailure(request.log, error, request.id);
   const { resourceMetadata, protocol } = request.routeOptions.config;
   if (error.status === 401 && resourceMetadata !== undefined) {
     const url = `${request.protocol}://${request.host}${resourceMetadata}`;

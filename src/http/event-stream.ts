@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { describeCause } from '../lib/operator-error.ts';
 import { knownError } from './known-error.ts';
@@ -126,7 +127,8 @@ class FrameWriter {
   }
 }
 
-async function drained(raw: FastifyReply['raw']): Promise<void> {
+/** Waits until a client has read what it has been sent, or has disconnected. */
+export async function drained(raw: Writable): Promise<void> {
   if (raw.destroyed) return;
   const done = new AbortController();
   try {

@@ -135,6 +135,19 @@ function receiveText(payload: RequestPayload, { signal, organizationId, admit }:
   });
 }
 
+/** Bytes of a message that are decoded at a time. */
+const SLICE_BYTES = 1_048_576;
+
+/** Decodes, parses and checks the text of a message that has arrived whole, as those of bodies. Throws 400. */
+export async function parseJsonMessage(bytes: Buffer, organizationId: string): Promise<unknown> {
+  const decoder = new BodyDecoder();
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
+    if (start > 0) await nextSlice(organizationId);
+    decoder.push(bytes.subarray(start, start + SLICE_BYTES));
+  }
+  return parseText(decoder.end(), organizationId);
+}
+
 /** Incremental UTF-8 decoder: buffers a small body whole, decodes a large one chunk by chunk. */
 class BodyDecoder {
   readonly #chunks: Buffer[] = [];

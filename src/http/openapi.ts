@@ -93,7 +93,7 @@ export async function describeApi(app: App, version: string): Promise<void> {
       const security = facts.scope === 'public' ? { security: [] } : {};
       const response = describeResponses((schema?.response ?? {}) as Record<string, object>, facts);
       const operation = {
-        operationId: operationId(facts.method, url),
+        operationId: schema?.operationId ?? operationId(facts.method, url),
         ...describeBody(schema?.body),
         response,
         ...security,

@@ -3,7 +3,7 @@ import type { Caller } from '../lib/caller.ts';
 import type { App } from './app.ts';
 
 /** Classes of routes, each with its own request buckets and slots: polling a job does not use up inference. */
-export const RATE_CLASSES = ['inference', 'uploads', 'knowledge', 'management', 'general'] as const;
+export const RATE_CLASSES = ['inference', 'uploads', 'knowledge', 'management', 'general', 'connections'] as const;
 
 /** One of `RATE_CLASSES`. */
 export type RateClass = (typeof RATE_CLASSES)[number];
@@ -156,12 +156,22 @@ export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void
     route.handler = async function limitedHandler(request, reply) {
       const { rateLease: lease, body } = request;
       if (lease === null) return handler.call(this, request, reply);
-      await lease.reserveTokens(body, request.bodyReservation?.bytes() ?? 0);
-      try {
-        return await handler.call(this, request, reply);
-      } finally {
-        lease.settleTokens();
-      }
+      const bytes = request.bodyReservation?.bytes() ?? 0;
+      return useTokens(lease, { body, bytes }, async () => handler.call(this, request, reply));
     };
   });
+}
+
+/** Reserves the estimated tokens of a request, runs it, and settles them. Throws 429 `rate_limit_exceeded`. */
+export async function useTokens<Result>(
+  lease: RateLease | null,
+  { body, bytes }: { body: unknown; bytes: number },
+  run: () => Promise<Result>,
+): Promise<Result> {
+  await lease?.reserveTokens(body, bytes);
+  try {
+    return await run();
+  } finally {
+    lease?.settleTokens();
+  }
 }

@@ -3,12 +3,12 @@ import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { ApiError, missingField, readOnlyRole } from '../errors.ts';
+import { ApiError, missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import type { App } from './app.ts';
-import { type Authenticate, requireScope } from './auth.ts';
+import { type Authenticate, requireAccess } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
 import { respondToClientError } from './client-error.ts';
 import { collectAfterBodies } from './collect-after-bodies.ts';
@@ -20,6 +20,8 @@ import { PublicBodies } from './public-bodies.ts';
 import { limitRequest, limitTokens, type RateLimiter, UNLIMITED_HEADERS } from './rate-limit.ts';
 import { closeAfterUnreadBody, needsNoKey } from './unread-body.ts';
 import { compileValidator, toApiError } from './validation.ts';
+import type { ConnectionTimes } from './web-socket-connection.ts';
+import { acceptWebSockets, opensWebSocket } from './web-sockets.ts';
 
 /** Headers of every response. Responses are data: no rendering, framing, sniffing or caching by browsers. */
 const SECURITY_HEADERS = {
@@ -59,9 +61,6 @@ const EXPOSED_HEADERS = [
 /** Methods of all routes; the plugin allows only GET, HEAD and POST by default. */
 const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Methods that the role `viewer` may use. */
-const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-
 /** Cache lifetime of a CORS preflight. */
 const PREFLIGHT_SECONDS = 600;
 
@@ -87,6 +86,8 @@ export interface ServerOptions {
   limiter: RateLimiter;
   /** Time limit for receiving the body of a route that needs no key. Default: 10 s. */
   publicBodyMs?: number;
+  /** Time limits of WebSockets. */
+  connectionTimes?: Partial<ConnectionTimes>;
   /** Budget for JSON bodies in flight, in bytes. Default: a share of V8's heap limit. */
   bodiesInFlightBytes?: number;
 }
@@ -107,6 +108,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
     http: {
       highWaterMark: MAX_UNREAD_BYTES,
       headersTimeout: options.requestTimeoutMs,
+      shouldUpgradeCallback: opensWebSocket,
       // Default: 30 s.
       connectionsCheckingInterval: Math.min(LATE_CHECK_MS, Math.max(1, options.requestTimeoutMs)),
     },
@@ -141,6 +143,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
   const budget = new BodyBudget(budgetBytes(options), collectAfterBodies());
   const publicBodies = new PublicBodies(options.publicBodyMs);
   acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget, publicBodies });
+  acceptWebSockets(app, { ...options, budget });
   return app;
 }
 
@@ -215,12 +218,7 @@ function admitRequests(app: App, options: ServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
     request.reply = reply;
     const requireRouteScope = () => {
-      const { caller } = request;
-      const { scope, openToUsers = false } = request.routeOptions.config;
-      if (caller === null) return;
-      const isOpen = scope === undefined || scope === 'public' || (openToUsers && caller.role !== undefined);
-      if (!isOpen) requireScope(caller, scope);
-      if (caller.role === 'viewer' && !READING_METHODS.has(request.method)) throw readOnlyRole();
+      if (request.caller !== null) requireAccess(request.caller, request.method, request.routeOptions.config);
     };
     const onAuthenticated = (caller: FastifyRequest['caller']): undefined | Promise<void> => {
       request.caller = caller;

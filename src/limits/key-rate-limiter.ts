@@ -175,6 +175,7 @@ const CLASS_NAMES: Readonly<Record<RateClass, string>> = {
   knowledge: 'knowledge bases',
   management: 'management',
   general: 'other routes',
+  connections: 'WebSockets',
 };
 
 const free = (bucket: Bucket) => ({ bucket, cost: 0 });

@@ -1,34 +1,45 @@
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import { type ConversationItem, toConversation } from './conversation.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps, ResponseIdentity } from './parse-call.ts';
-import { type PreparedResponse, prepareResponse } from './prepare-response.ts';
+import { prepareResponse } from './prepare-response.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { type ResponseRun, type SaveResponse, startResponse } from './start-response.ts';
 import { insertResponse } from './store.ts';
 
-/** Accepts a response that its request waits for. Throws as `prepareResponse` does; `signal` aborts on disconnect. */
+/** Options of `createResponse`. */
+export interface CreateOptions {
+  /** Aborts on disconnect. */
+  signal: AbortSignal;
+  /** The conversation that `previous_response_id` continues; absent or null: read from the stored response. */
+  earlier?: readonly ConversationItem[] | null;
+  /** Called with a response that is not stored, and its whole conversation, unless it has failed. */
+  keepUnstored?: (id: string, conversation: readonly ConversationItem[]) => void;
+}
+
+/** Accepts a response that its request waits for. Throws as `prepareResponse` does. */
 export async function createResponse(
   deps: ResponseDeps,
   call: Call,
   request: CreateResponse,
-  signal: AbortSignal,
+  { signal, earlier = null, keepUnstored }: CreateOptions,
 ): Promise<ResponseRun> {
-  const prepared = await prepareResponse(deps, call, request, newIdentity(deps));
-  return startResponse(deps, prepared, { save: saveWhenAsked(deps, call, prepared), signal });
+  const prepared = await prepareResponse(deps, call, request, { ...newIdentity(deps), earlier });
+  const { shell, conversation } = prepared;
+  const save: SaveResponse = async (response) => {
+    if (shell.store) await insertResponse(deps.db.sql, call.caller.organizationId, response, { conversation });
+    else if (response.status !== 'failed')
+      keepUnstored?.(response.id, [...conversation, ...toConversation(response.output)]);
+    responseMetrics(deps.metrics).ended(response.status);
+  };
+  return startResponse(deps, prepared, { save, signal });
 }
 
 /** Id and creation time of a new response. */
 export function newIdentity(deps: Pick<ResponseDeps, 'now'>): ResponseIdentity {
   return { id: newId('response'), createdAt: toUnixSeconds(deps.now()) };
-}
-
-function saveWhenAsked(deps: ResponseDeps, { caller }: Call, { shell, conversation }: PreparedResponse): SaveResponse {
-  return async (response) => {
-    if (shell.store) await insertResponse(deps.db.sql, caller.organizationId, response, { conversation });
-    responseMetrics(deps.metrics).ended(response.status);
-  };
 }
 
 /**

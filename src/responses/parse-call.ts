@@ -62,6 +62,8 @@ export interface ResponseIdentity {
   createdAt: number;
   /** The conversation at the time of the request, for a background response; absent: parsed from the request. */
   conversation?: ConversationItem[];
+  /** The conversation that `previous_response_id` continues; absent or null: read from the stored response. */
+  earlier?: readonly ConversationItem[] | null;
 }
 
 /**
@@ -81,7 +83,7 @@ export async function parseResponseCall(
   if (request.background === true && request.store === false)
     throw invalidValue('background', "needs 'store', because its result is retrieved later");
   const search = await openSearch(deps, call, tools.search);
-  const conversation = identity.conversation ?? (await parseConversation(deps, call, request, admission));
+  const conversation = identity.conversation ?? (await parseConversation(deps, call, { request, identity, admission }));
   requireApprovedServers(tools, conversation);
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
@@ -110,10 +112,14 @@ export async function parseResponseCall(
 async function parseConversation(
   deps: ResponseDeps,
   call: Call,
-  request: CreateResponse,
-  { model }: Admission<'chat'>,
+  {
+    request,
+    identity,
+    admission,
+  }: { request: CreateResponse; identity: ResponseIdentity; admission: Admission<'chat'> },
 ): Promise<ConversationItem[]> {
-  const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
+  const { model } = admission;
+  const earlier = identity.earlier ?? (await continueConversation(deps, call, request.previous_response_id ?? null));
   const stored = {
     findItem: (id: string) => findStoredItem(deps, call, id),
     openCompaction: (content: string) => openCompaction(deps, call, content),

@@ -257,7 +257,9 @@ describe('POST /v1/responses', () => {
     const call = { caller, requestId: 'req_1', endpoint: '/v1/responses', priority: 'interactive' } as const;
     const request = { ...body, stream: true, store: false };
     for (const read of ['response.created', 'response.output_item.added']) {
-      const { events, resource } = await createResponse(api.deps, call, request, new AbortController().signal);
+      const { events, resource } = await createResponse(api.deps, call, request, {
+        signal: new AbortController().signal,
+      });
       assert.equal((await events.next()).value?.type, 'response.created');
       assert.equal(api.engine.calls.length, 0);
       if (read !== 'response.created') assert.equal((await events.next()).value?.type, read);

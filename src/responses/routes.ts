@@ -13,6 +13,7 @@ import { ResponseEvent } from './event-schema.ts';
 import { deleteResponse } from './find-response.ts';
 import { InputItemsQuery, ResponseInputItemList } from './input-items-schema.ts';
 import { listInputItems } from './list-input-items.ts';
+import { responseSocketRoute } from './response-socket.ts';
 import type { BackgroundDeps } from './run-background.ts';
 import { CreateResponse, DeletedResponse, GetResponseQuery, ResponseParams, ResponseResource } from './schema.ts';
 
@@ -30,6 +31,7 @@ export function responseRoutes(app: App, deps: BackgroundDeps): void {
   conversationRoutes(app, deps);
   readingRoutes(app, deps);
   endingRoutes(app, deps);
+  responseSocketRoute(app, deps);
 }
 
 function creationRoute(app: App, deps: BackgroundDeps): void {
@@ -57,7 +59,7 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
         const events = await followResponse(deps, call, { id: queued.id, after: FROM_START }, signal);
         return sendEvents(reply, events);
       }
-      const run = await createResponse(deps, call, body, signal);
+      const run = await createResponse(deps, call, body, { signal });
       // The head is sent before the first model call, so it cannot tell of its cache.
       reply.headers(generationHeaders(null, run.notices()));
       if (body.stream) return sendEvents(reply, run.events);

@@ -103,7 +103,7 @@ function findMissingParts({ requestBody, responses = {} }: Operation): string[] 
   );
   const errors = ['500', ...(requestBody === undefined ? [] : ['400', '413', '415'])];
   return [
-    ...(statuses.some((status) => /^[23]/.test(status)) ? [] : ['response']),
+    ...(statuses.some((status) => /^(101|[23])/.test(status)) ? [] : ['response']),
     ...(successes.every(({ headers = {} }) => 'x-request-id' in headers) ? [] : ['headers']),
     ...(json.every(({ schema }) => schema.$ref !== undefined) ? [] : ['named schema']),
     ...errors.filter((status) => responses[status]?.$ref === undefined).map((status) => `error ${status}`),
