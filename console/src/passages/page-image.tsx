@@ -20,7 +20,7 @@ interface ShownPage {
   isMarked: boolean;
 }
 
-/** The page of a PDF with the passage marked. Nothing for formats without pages. */
+/** The page of a PDF or of an image with the passage marked. Nothing for formats without pages. */
 export function PageImage({ passage, firstPage }: { passage: Passage; firstPage: number }) {
   const messages = usePassageMessages();
   const [chosen, setChosen] = useState<number | null>(null);

@@ -12,7 +12,7 @@ import { PdfiumDocument } from '../pdfium.ts';
 import { MAX_IMAGE_PIXELS, PAGE_SECONDS } from './limits.ts';
 import type { OcrEngine } from './ocr-engine.ts';
 import { parseTsv, type RecognizedPage } from './recognized-page.ts';
-import { measureDirection } from './skew.ts';
+import { listTurns, measureDirection } from './skew.ts';
 import { TesseractCore } from './tesseract-core.ts';
 import { selectTiffPage, type TiffPage } from './tiff-pages.ts';
 
@@ -51,6 +51,8 @@ const { input, engine } = workerData as OcrThreadData;
 let core: Promise<TesseractCore> | null = null;
 let pdf: Promise<PdfiumDocument> | null = null;
 let file: Promise<Buffer> | null = null;
+/** Quarter turns of the last page: pages of a document usually lie the same way, and a wrong turn costs a reading. */
+let lastQuarters = 0;
 
 if (process.platform === 'linux') setPriority(NICENESS);
 parentPort?.on('message', async (task: PageTask) => {
@@ -95,16 +97,18 @@ async function recognize(image: Uint8Array, orientation: number, dpi: number | n
   tesseract.turn(orientation, 0);
   const { isSideways } = measureDirection(tesseract.binarize());
   let best: RecognizedPage | null = null;
-  for (const quarters of isSideways ? [1, 3, 0] : [0, 2]) {
+  let bestQuarters = 0;
+  for (const quarters of listTurns(isSideways, lastQuarters)) {
     const turned = turnOrientation(orientation, quarters);
     tesseract.turn(turned, 0);
     const { skew } = measureDirection(tesseract.binarize());
     if (skew !== 0) tesseract.turn(turned, -skew);
     const tsv = engine.systemArguments === null ? tesseract.recognize(dpi) : await recognizeBySystem(tesseract, dpi);
     const page = parseTsv(tsv, dpi ?? RENDER_DPI, { quarters, skew });
-    if (best === null || page.confidence > best.confidence) best = page;
+    if (best === null || page.confidence > best.confidence) [best, bestQuarters] = [page, quarters];
     if (page.words === 0 || page.confidence >= UPRIGHT_CONFIDENCE) break;
   }
+  lastQuarters = bestQuarters;
   return best as RecognizedPage;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { measureDirection } from './skew.ts';
+import { listTurns, measureDirection } from './skew.ts';
 import type { BinaryImage } from './tesseract-core.ts';
 
 const [WIDTH, HEIGHT] = [800, 1000];
@@ -46,5 +46,20 @@ describe('measureDirection', () => {
   it('returns no skew for a blank page', () => {
     const blank = { width: 64, height: 10, wordsPerRow: 2, words: new Uint32Array(20) };
     assert.deepEqual(measureDirection(blank), { isSideways: false, skew: 0 });
+  });
+});
+
+describe('listTurns', () => {
+  it('begins with the turn of the page before, where the direction of the lines admits it', () => {
+    assert.deepEqual(
+      [0, 1, 2, 3].map((last) => listTurns(false, last)[0]),
+      [0, 0, 2, 0],
+    );
+    assert.deepEqual(
+      [0, 1, 2, 3].map((last) => listTurns(true, last)[0]),
+      [1, 1, 1, 3],
+    );
+    assert.deepEqual(listTurns(true, 3), [3, 1, 0]);
+    assert.deepEqual(listTurns(false, 2), [2, 0]);
   });
 });

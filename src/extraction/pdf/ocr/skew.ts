@@ -39,6 +39,13 @@ export function measureDirection(image: BinaryImage): TextDirection {
   return { isSideways, skew: isLevel ? 0 : toRadians(level.degrees) };
 }
 
+/** The quarter turns with which a page is read until its text is upright: that of the page before first. */
+export function listTurns(isSideways: boolean, last: number): number[] {
+  // Few lines may be taken for columns.
+  const turns = isSideways ? [1, 3, 0] : [0, 2];
+  return last > 0 && turns.includes(last) ? [last, ...turns.filter((turn) => turn !== last)] : turns;
+}
+
 function findAngle(ink: Ink): { degrees: number; score: number } {
   let best = { degrees: 0, score: scoreAngle(ink, 0) };
   const search = (from: number, to: number, step: number) => {
