@@ -8,6 +8,7 @@ import { ollamaTag } from '../models/downloads/ollama-tags.ts';
 import { type AdminClient, withAdminApi } from './admin-client.ts';
 import { CliCommand } from './command.ts';
 import { parseSha256, parseSource, pullCommand } from './models-pull.ts';
+import { pullSet } from './models-pull-set.ts';
 import { parseBinding, parseModelName, removeModel, useModel } from './models-use.ts';
 import { formatMegabytes, formatTable, printResult } from './output.ts';
 import { NoDatabaseError } from './run-state-command.ts';
@@ -60,6 +61,16 @@ export function modelsCommand(): CliCommand {
       'models pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf',
     )
     .action(pullCommand);
+  models
+    .command('pull-set')
+    .summary('Download and bind a chat model with models for retrieval')
+    .description(
+      'Download the models that suit this machine where only bundled ones serve: a chat model, an embedding model and a reranker. They are bound in one step when all are complete; knowledge bases are embedded again in the background. If a download fails, nothing is bound, and the same command resumes.',
+    )
+    .option('--yes', 'Do not ask')
+    .jsonOption()
+    .examples('models pull-set', 'models pull-set --yes')
+    .action(pullSet);
   models
     .command('use')
     .summary('Bind a model id to a model on the disk')

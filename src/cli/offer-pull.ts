@@ -5,7 +5,7 @@ import type { InitialPull } from '../models/downloads/initial-pull.ts';
 
 /** Parameters of the question of a first start. */
 export interface PullOffer {
-  pull: Pick<InitialPull, 'chooseModel' | 'isHubReachable' | 'start'>;
+  pull: Pick<InitialPull, 'chooseModel' | 'chooseRetrievalModels' | 'isHubReachable' | 'start'>;
   input: NodeJS.ReadableStream;
   output: NodeJS.WritableStream;
   /** Stores that the person declined, so that no later start asks. */
@@ -17,7 +17,8 @@ export interface PullOffer {
 }
 
 /**
- * Asks the person at the terminal of a first start whether to download a real model, and starts the download after yes.
+ * Asks the person at the terminal of a first start whether to download a real model, with models for retrieval where
+ * the memory is enough, and starts the download after yes.
  * Asks nothing where the memory is too little or the hub does not answer.
  */
 export async function offerPull({ pull, input, output, decline, showUnreachable, signal }: PullOffer): Promise<void> {
@@ -26,25 +27,32 @@ export async function offerPull({ pull, input, output, decline, showUnreachable,
   const isReachable = await pull.isHubReachable();
   if (signal.aborted) return;
   if (!isReachable) return showUnreachable(model);
-  const downloadable = DOWNLOADABLE_MODELS.find(({ name }) => name === model);
-  const size = ((downloadable?.approximateBytes ?? 0) / 1e9).toFixed(1);
+  const others = pull.chooseRetrievalModels();
   const terminal = createInterface({ input, output });
   // A terminal in this mode sends no signal of its own.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
-    const question = `\nOnly the small bundled model answers so far: it quotes documents and does little else.\nDownload ${model} (${size} GB, ${downloadable?.licence}) in the background? [Y/n] `;
+    const hint = '\nOnly the small bundled model answers so far: it quotes documents and does little else.';
+    const retrieval = others.map((name) => `\n  with ${describeModel(name)}`).join('');
+    const choices =
+      others.length > 0 ? ' for retrieval, in the background? [Y/n, c: chat only]' : ' in the background? [Y/n]';
+    const question = `${hint}\nDownload ${describeModel(model)}${retrieval}${choices} `;
     const answer = await terminal.question(question, { signal });
     if (/^\s*n/i.test(answer)) {
       await decline();
-      output.write(
-        `Nothing is downloaded. Later: npx quire models pull ${model}, then npx quire models use ${model}\n`,
-      );
-    } else pull.start(model);
+      output.write('Nothing is downloaded. Later: npx quire models pull-set\n');
+    } else pull.start(model, /^\s*c/i.test(answer) ? [] : others);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     terminal.close();
   }
+}
+
+/** Name, size and licence of a model that can be pulled. */
+function describeModel(model: string): string {
+  const { approximateBytes = 0, licence } = DOWNLOADABLE_MODELS.find(({ name }) => name === model) ?? {};
+  return `${model} (${(approximateBytes / 1e9).toFixed(1)} GB, ${licence})`;
 }
 
 /** Whether a person can answer: both streams are a terminal, and this process is no background job. */

@@ -11,7 +11,7 @@ import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { VERSION } from '../lib/version.ts';
-import { bindGeneration } from '../models/bindings/bind-generation.ts';
+import { bindOffered, defaultRetrievalIds } from '../models/bindings/bind-generation.ts';
 import { InitialPull, type InitialPullStatus } from '../models/downloads/initial-pull.ts';
 import { createSetupInvitation } from '../users/members/setup-invitation.ts';
 import { defineJobs, startWorker } from '../worker.ts';
@@ -187,8 +187,10 @@ async function startInitialPull(
 ): Promise<{ readonly status: InitialPullStatus | null; ask(): void } | null> {
   if (config.modelsPull === 'never' || bindings.stored.initialPullDone) return null;
   if (bindings.defaultGenerationIds().length === 0) return null;
-  const bind = (model: string) => bindGeneration(bindings, model, 'first-start');
-  const initialPull = new InitialPull({ config, logger, bind, onOutcome: (status) => output.showPull(status) });
+  const bind = (models: readonly string[]) => bindOffered(bindings, models, 'first-start');
+  const retrievalIds = defaultRetrievalIds(bindings);
+  const onOutcome = (status: InitialPullStatus) => output.showPull(status);
+  const initialPull = new InitialPull({ config, logger, bind, retrievalIds, onOutcome });
   const asking = new AbortController();
   await lifecycle.start(
     'initial pull',

@@ -26,6 +26,7 @@ export function StartModel() {
 }
 
 type Downloadable = Schema<'ModelFiles'>['available'][number];
+type PullModel = Schema<'PullModel'>;
 
 function ModelOffer({ chat, retrieval }: { chat: Downloadable; retrieval: readonly Downloadable[] }) {
   const start = useStartMessages();
@@ -35,11 +36,12 @@ function ModelOffer({ chat, retrieval }: { chat: Downloadable; retrieval: readon
   const latest = useLatestPulls(offered);
   const isRunning = latest.some(({ state }) => state === 'pulling');
   const pull = useMutation({
-    mutationFn: async (models: readonly Downloadable[]) => {
-      for (const { name } of models) {
-        await body(api.POST('/v1/admin/model-pulls', { body: { source: name, bind: true } }));
-      }
-    },
+    mutationFn: (others: readonly Downloadable[]) =>
+      body(
+        api.POST('/v1/admin/model-pulls', {
+          body: { source: chat.name, bind: true, with: others.map(({ name }) => name) as PullModel['with'] & object },
+        }),
+      ),
     onSettled: refreshPulls,
   });
   const describe = ({ name, approximate_bytes, license }: Downloadable) => ({
@@ -67,8 +69,7 @@ function ModelOffer({ chat, retrieval }: { chat: Downloadable; retrieval: readon
             chat={describe(chat)}
             all={{ count: offered.length, size: format.bytes(totalBytes) }}
             isPending={pull.isPending}
-            // The offer ends with the chat model: its download begins last.
-            onDownload={(isWhole) => pull.mutate(isWhole ? offered.toReversed() : [chat])}
+            onDownload={(isWhole) => pull.mutate(isWhole ? retrieval : [])}
           />
         )}
       </Stack>

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
 import { modelRuntime } from '../../engines/registry.ts';
 import { invalidValue, notFound } from '../../errors.ts';
@@ -12,6 +13,9 @@ import type { ModelPull } from '../downloads/pull-store.ts';
 import { findModel } from '../find-model.ts';
 import type { ModelAdminDeps } from './admin-deps.ts';
 import type { LoadedModel, ModelFiles, ModelPullStatus, PullModel } from './schema.ts';
+
+/** Interval of the checks whether the other models of a set are complete. */
+const COMPLETION_POLL_MS = 200;
 
 /** Models on the disk, partial downloads, and models that can be pulled by name. */
 export async function listStoredModels({
@@ -48,14 +52,29 @@ export async function listStoredModels({
 const findLicence = (name: string): string | null =>
   DOWNLOADABLE_MODELS.find((model) => model.name === name)?.licence ?? null;
 
-/** Starts a pull. Throws 400 for a source that is unknown or a URL. */
+/** Starts a pull, and those of its set. Throws 400 for an unknown source, a URL, and a set that is not bound. */
 export async function startPull(
   { db, bindings }: Pick<ModelAdminDeps, 'db' | 'bindings'>,
   pulls: ModelPulls,
-  { call, body: { source, bind = false } }: { call: Call; body: PullModel },
+  { call, body: { source, bind = false, with: others = [] } }: { call: Call; body: PullModel },
 ): Promise<ModelPullStatus> {
-  const onComplete = (name: string) => bindOffered(bindings, name);
+  if (others.length > 0 && !bind) throw invalidValue('with', "requires 'bind'");
+  if (others.includes(source)) throw invalidValue('with', "must not contain 'source'");
+  const begun: Readonly<ModelPull>[] = [];
+  for (const [i, other] of others.entries())
+    begun.push(await beginPull({ db }, pulls, { call, source: other, param: `with.${i}` }));
+  const onComplete = async (name: string, signal: AbortSignal) => {
+    for (const pull of begun) await requireCompleted(pull, signal);
+    await bindOffered(bindings, [name, ...others]);
+  };
   return viewPull(await beginPull({ db }, pulls, { call, source, ...(bind && { onComplete }) }));
+}
+
+/** Waits for a pull. Throws an `OperatorError` when it ends without the model. */
+async function requireCompleted(pull: Readonly<ModelPull>, signal: AbortSignal): Promise<void> {
+  while (pull.endedAt === null) await pause(COMPLETION_POLL_MS, undefined, { signal });
+  if (pull.state === 'completed') return;
+  throw new OperatorError(`'${pull.name}' was not pulled, so nothing was bound: ${pull.detail ?? pull.state}`);
 }
 
 /** A pull to start. */
@@ -65,7 +84,7 @@ export interface PullStart {
   /** Field of the request that names the source, for errors. */
   param?: string;
   /** Binds the complete model. Its error is that of the pull. */
-  onComplete?(name: string): Promise<void>;
+  onComplete?(name: string, signal: AbortSignal): Promise<void>;
 }
 
 /** Starts a pull and returns its state, which changes until the pull has ended. Throws as `startPull` does. */

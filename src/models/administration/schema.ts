@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { titleSchemas } from '../../lib/title-schemas.ts';
+import { RETRIEVAL_MODELS } from '../downloads/downloadable-models.ts';
 import { Model } from '../schema.ts';
 
 /** A model id with its stored binding and who chose its engine. */
@@ -109,8 +110,15 @@ export const PullModel = Type.Object(
           'Whether the complete model serves the ids that only bundled models serve: a model of `suggested_for_retrieval` those for embeddings or reranking, any other every chat id. Knowledge bases are embedded again in the background after a change of the embedding model.',
       }),
     ),
+    with: Type.Optional(
+      Type.Array(Type.Enum(Object.values(RETRIEVAL_MODELS)), {
+        uniqueItems: true,
+        description:
+          'Models that are pulled with it, such as those of `suggested_for_retrieval`; requires `bind`. All are bound in one step when all are complete. If one fails, the pull of `source` fails, too, and none is bound; the same request resumes.',
+      }),
+    ),
   },
-  { examples: [{ source: 'qwen2.5-1.5b' }] },
+  { examples: [{ source: 'qwen2.5-1.5b' }, { source: 'qwen2.5-1.5b', bind: true, with: ['qwen3-embedding-0.6b'] }] },
 );
 
 export type PullModel = Static<typeof PullModel>;

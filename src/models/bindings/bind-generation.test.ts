@@ -25,10 +25,24 @@ describe('bindOffered', () => {
   ]) {
     it(`binds ${model} to ${expected.join(' and ') || 'nothing'} where ${bound.join() || 'nothing'} is bound`, async () => {
       const bindings = recordingBindings(...bound);
-      await bindOffered(bindings, model);
+      await bindOffered(bindings, [model]);
       assert.deepEqual(bindings.changes, [Object.fromEntries(expected.map((id) => [id, { model, by }]))]);
     });
   }
+
+  it('binds a set in one step', async () => {
+    const bindings = recordingBindings();
+    await bindOffered(bindings, ['bge-reranker-v2-m3', 'qwen2.5-1.5b', 'qwen3-embedding-0.6b'], 'first-start');
+    const model = (name: string) => ({ model: name, by: 'first-start' });
+    assert.deepEqual(bindings.changes, [
+      {
+        'reranker-v2-m3': model('bge-reranker-v2-m3'),
+        'general-8b': model('qwen2.5-1.5b'),
+        'code-latest': model('qwen2.5-1.5b'),
+        'embed-large-en-v1.5': model('qwen3-embedding-0.6b'),
+      },
+    ]);
+  });
 });
 
 describe('the models for retrieval that are offered', () => {

@@ -1,21 +1,8 @@
-import { RETRIEVAL_MODELS } from '../downloads/downloadable-models.ts';
+import { isRetrievalModel, RETRIEVAL_MODELS } from '../downloads/downloadable-models.ts';
 import type { ModelBindings } from './model-bindings.ts';
+import type { StoredBinding } from './store.ts';
 
 type Bindings = Pick<ModelBindings, 'chosenBy' | 'defaultGenerationIds' | 'rebind'>;
-
-/**
- * Binds a model to every generation id that has no binding of its own, instead of the bundled model. A first start
- * downloads nothing after that. Throws when the model cannot be loaded.
- */
-export function bindGeneration(
-  bindings: Omit<Bindings, 'chosenBy'>,
-  model: string,
-  by: 'first-start' | 'operator',
-): Promise<void> {
-  return bindings.rebind(Object.fromEntries(bindings.defaultGenerationIds().map((id) => [id, { model, by }])), {
-    initialPullDone: true,
-  });
-}
 
 /** Model ids for retrieval that only bundled models serve. */
 export function defaultRetrievalIds(bindings: Pick<Bindings, 'chosenBy'>): string[] {
@@ -23,11 +10,22 @@ export function defaultRetrievalIds(bindings: Pick<Bindings, 'chosenBy'>): strin
 }
 
 /**
- * Binds a model to the ids that it is offered for and that only bundled models serve: one of `RETRIEVAL_MODELS` to its
- * id, others as `bindGeneration` does. Knowledge bases of the id are embedded again then.
+ * Binds models in one step to the ids that they are offered for and that only bundled models serve: those of
+ * `RETRIEVAL_MODELS` to their ids, a chat model to every generation id. Knowledge bases are embedded again then. A
+ * first start downloads nothing after a chat model. Throws when a model cannot be loaded; then none is bound.
  */
-export function bindOffered(bindings: Bindings, model: string): Promise<void> {
-  if (!Object.values(RETRIEVAL_MODELS).includes(model)) return bindGeneration(bindings, model, 'operator');
-  const ids = defaultRetrievalIds(bindings).filter((id) => RETRIEVAL_MODELS[id] === model);
-  return bindings.rebind(Object.fromEntries(ids.map((id) => [id, { model, by: 'operator' }])));
+export function bindOffered(
+  bindings: Bindings,
+  models: readonly string[],
+  by: StoredBinding['by'] = 'operator',
+): Promise<void> {
+  const retrievalIds = defaultRetrievalIds(bindings);
+  const changes = models.flatMap((model) => {
+    const ids = isRetrievalModel(model)
+      ? retrievalIds.filter((id) => RETRIEVAL_MODELS[id] === model)
+      : bindings.defaultGenerationIds();
+    return ids.map((id) => [id, { model, by }] as const);
+  });
+  const initialPullDone = !models.every(isRetrievalModel);
+  return bindings.rebind(Object.fromEntries(changes), { initialPullDone });
 }

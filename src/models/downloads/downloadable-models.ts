@@ -294,6 +294,11 @@ export const RETRIEVAL_MODELS: Readonly<Record<string, string>> = {
   'embed-large-en-v1.5': 'qwen3-embedding-0.6b',
   'reranker-v2-m3': 'bge-reranker-v2-m3',
 };
+/** Whether a model of this name is offered for retrieval. */
+export function isRetrievalModel(name: string): boolean {
+  return Object.values(RETRIEVAL_MODELS).includes(name);
+}
+
 /** Free memory that those need beside a chat model: 1.8 GB of weights, caches, and room for documents. */
 const RETRIEVAL_MEMORY_BYTES = 8 * GB;
 

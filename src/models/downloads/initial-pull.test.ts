@@ -21,8 +21,16 @@ describe('the pull of a first start', () => {
   const hub = useHub();
 
   /** Runs it to its end. */
-  async function run(options: { freeMemory?: number; bind?: (model: string) => Promise<void>; hubUrl?: string } = {}) {
-    const dataDir = mkdtempSync(join(FOLDER, 'data-'));
+  async function run(
+    options: {
+      freeMemory?: number;
+      bind?: (models: readonly string[]) => Promise<void>;
+      hubUrl?: string;
+      others?: string[];
+      dataDir?: string;
+    } = {},
+  ) {
+    const { dataDir = mkdtempSync(join(FOLDER, 'data-')) } = options;
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
     const bound: string[] = [];
@@ -30,11 +38,11 @@ describe('the pull of a first start', () => {
     const pull = new InitialPull({
       config: { ...loadConfig({}), dataDir, hubUrl: options.hubUrl ?? hub.url },
       logger,
-      bind: options.bind ?? (async (model) => void bound.push(model)),
+      bind: options.bind ?? (async (models) => void bound.push(...models)),
       onOutcome: ({ state }) => outcomes.push(state),
       freeMemory: () => options.freeMemory ?? ENOUGH,
     });
-    const model = pull.start();
+    const model = pull.start(undefined, options.others);
     const atStart = pull.status;
     await until(() => !['pulling', 'loading'].includes(pull.status?.state ?? ''));
     await pull.stop();
@@ -53,6 +61,20 @@ describe('the pull of a first start', () => {
     assert.equal(percents.at(-1), 100);
     assert.ok(percents.length <= 11, percents.join());
     assert.equal(lines.at(-1)?.['msg'], 'model pull completed');
+  });
+
+  it('binds a set when all of its models are complete, and resumes after one has failed', async () => {
+    hub.files.set(PATH, TINY);
+    const embedder = '/Qwen/Qwen3-Embedding-0.6B-GGUF/resolve/main/Qwen3-Embedding-0.6B-Q8_0.gguf';
+    hub.files.delete(embedder);
+    const others = ['qwen3-embedding-0.6b'];
+    const failed = await run({ others });
+    assert.deepEqual([failed.status.state, failed.status.model, failed.bound], ['failed', others[0], []]);
+    hub.files.set(embedder, TINY);
+    hub.seen.length = 0;
+    const { status, bound } = await run({ others, dataDir: failed.dataDir });
+    assert.deepEqual([status.state, bound], ['done', ['qwen2.5-0.5b', ...others]]);
+    assert.ok(!hub.seen.some((path) => JSON.stringify(path).includes(PATH)), 'nothing is downloaded twice');
   });
 
   it('fetches nothing where the memory is too little', async () => {

@@ -2,7 +2,7 @@ import { request } from 'undici';
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import { type InitialModel, suggestModel } from './downloadable-models.ts';
+import { type InitialModel, suggestModel, suggestRetrievalModels } from './downloadable-models.ts';
 import { Dispatchers } from './fetch-file.ts';
 import { parseModelSource } from './model-source.ts';
 import { pullModel } from './pull-model.ts';
@@ -28,8 +28,10 @@ export interface InitialPullStatus {
 export interface InitialPullDeps {
   config: Config;
   logger: Logger;
-  /** Binds the model to the generation ids, and stores that the initial pull is done. */
-  bind(model: string): Promise<void>;
+  /** Binds the models in one step, and stores that the initial pull is done. */
+  bind(models: readonly string[]): Promise<void>;
+  /** Model ids for retrieval that only bundled models serve. */
+  retrievalIds?: readonly string[];
   /** Called once: when the first bytes arrive, or with the state `failed` when the first attempt fails before. */
   onOutcome?(status: InitialPullStatus): void;
   /** Free bytes of memory; for tests. */
@@ -37,8 +39,9 @@ export interface InitialPullDeps {
 }
 
 /**
- * Downloads a small chat model in the background after the first start and binds it. Tried once per process: when the
- * hub is unreachable, the bundled model keeps serving, and the next start resumes the download.
+ * Downloads a small chat model in the background after the first start, with models for retrieval if a person chose
+ * them, and binds them. Tried once per process: when a download fails, the bundled models keep serving, and the next
+ * start resumes.
  */
 export class InitialPull {
   readonly #deps: InitialPullDeps;
@@ -65,11 +68,19 @@ export class InitialPull {
     return model;
   }
 
-  /** Starts the pull and returns the name of the model; null without enough free memory. Never throws. */
-  start(model = this.chooseModel()): string | null {
+  /** Returns the names of the models for retrieval that the free memory is enough for. */
+  chooseRetrievalModels(): string[] {
+    return suggestRetrievalModels(this.#deps.retrievalIds ?? [], this.#deps.freeMemory?.());
+  }
+
+  /**
+   * Starts the pulls of a chat model and of others, one after the other, and returns the name of the chat model; null
+   * without enough free memory. Never throws.
+   */
+  start(model: string | null = this.chooseModel(), others: readonly string[] = []): string | null {
     if (model === null) return null;
     this.#status = this.#startedStatus(model);
-    this.#running = this.#run(model);
+    this.#running = this.#run([model, ...others]);
     return model;
   }
 
@@ -100,30 +111,37 @@ export class InitialPull {
     await this.#running;
   }
 
-  async #run(model: string): Promise<void> {
-    const { config, logger, bind } = this.#deps;
+  async #run(models: readonly string[]): Promise<void> {
+    const { logger, bind } = this.#deps;
     const { signal } = this.#stopping;
     try {
-      logger.info({ model, hub: config.hubUrl }, 'model pull started');
-      const source = parseModelSource(model, config.hubUrl);
-      const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
-      const onRetry = (detail: string) =>
-        this.#reportOutcome({ ...this.#startedStatus(model), state: 'failed', detail });
-      const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress, onRetry }, signal);
-      signal.throwIfAborted();
-      // No operator requested this file, so nobody would verify its hash by hand.
-      if (card === null || card.sha256_from === 'nobody') throw new Error('the hub did not say what its SHA-256 is');
-      this.#status = { model, state: 'loading', received_bytes: bytes, total_bytes: bytes, detail: null };
-      await bind(model);
+      for (const model of models) await this.#pull(model, signal);
+      this.#status = { ...(this.#status as InitialPullStatus), state: 'loading' };
+      await bind(models);
       this.#status = { ...this.#status, state: 'done' };
-      logger.info({ model, bytes, sha256: card.sha256 }, 'model pull completed');
     } catch (error) {
       if (signal.aborted) return;
       const detail = describeError(error);
       this.#status = { ...(this.#status as InitialPullStatus), state: 'failed', detail };
       this.#reportOutcome(this.#status);
-      logger.warn({ model, error: detail }, 'model pull failed, using the bundled model');
+      logger.warn({ model: this.#status.model, error: detail }, 'model pull failed, using the bundled model');
     }
+  }
+
+  async #pull(model: string, signal: AbortSignal): Promise<void> {
+    const { config, logger } = this.#deps;
+    logger.info({ model, hub: config.hubUrl }, 'model pull started');
+    this.#status = this.#startedStatus(model);
+    this.#logged = { percent: 0, atMs: 0 };
+    const source = parseModelSource(model, config.hubUrl);
+    const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
+    const onRetry = (detail: string) => this.#reportOutcome({ ...this.#startedStatus(model), state: 'failed', detail });
+    const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress, onRetry }, signal);
+    signal.throwIfAborted();
+    // No operator requested this file, so nobody would verify its hash by hand.
+    if (card === null || card.sha256_from === 'nobody') throw new Error('the hub did not say what its SHA-256 is');
+    this.#status = { ...this.#startedStatus(model), received_bytes: bytes, total_bytes: bytes };
+    logger.info({ model, bytes, sha256: card.sha256 }, 'model pull completed');
   }
 
   #progress(model: string, { receivedBytes, totalBytes }: { receivedBytes: number; totalBytes: number | null }): void {

@@ -17,6 +17,9 @@ const REPORT_MS = 1_000;
 /** Interval of the checks whether another process has cancelled its pull. */
 const CANCEL_POLL_MS = 200;
 
+/** What follows a download; `signal` aborts when the pull is cancelled. */
+type OnComplete = (name: string, signal: AbortSignal) => Promise<void>;
+
 interface RunningPull {
   status: ModelPull;
   stopping: AbortController;
@@ -48,7 +51,7 @@ export class ModelPulls {
    * `hf:` sources: a URL would make the service send requests to any address. `onComplete` is part of the pull: its
    * error is that of the pull. Throws an `OperatorError` for other sources, and when too many pulls run.
    */
-  async start(word: string, onComplete: (name: string) => Promise<void> = async () => {}): Promise<ModelPull> {
+  async start(word: string, onComplete: OnComplete = async () => {}): Promise<ModelPull> {
     const { config, db } = this.#deps;
     if (/^[a-z]+:\/\//i.test(word))
       throw new OperatorError('A URL can only be pulled by the command: quire models pull.');
@@ -112,7 +115,7 @@ export class ModelPulls {
 
   async #run(
     status: ModelPull,
-    { source, onComplete }: { source: ReturnType<typeof parseModelSource>; onComplete(name: string): Promise<void> },
+    { source, onComplete }: { source: ReturnType<typeof parseModelSource>; onComplete: OnComplete },
     stopping: AbortController,
   ): Promise<void> {
     const { config, db, logger } = this.#deps;
@@ -127,7 +130,7 @@ export class ModelPulls {
         onRetry: (reason) => Object.assign(status, { detail: reason }),
       };
       const { bytes } = await pullModel({ config }, source, options, stopping.signal);
-      await onComplete(source.name);
+      await onComplete(source.name, stopping.signal);
       Object.assign(status, { state: 'completed', receivedBytes: bytes, totalBytes: bytes, detail: null });
     } catch (error) {
       if (stopping.signal.aborted) status.state = 'cancelled';
