@@ -26,6 +26,12 @@ const TAKEN: ReadonlySet<string> = new Set([
   '.eml',
   '.msg',
   '.json',
+  '.png',
+  '.jpg',
+  '.jpeg',
+  '.tif',
+  '.tiff',
+  '.webp',
 ]);
 
 /** A file to upload. */

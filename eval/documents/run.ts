@@ -49,17 +49,17 @@ function fromLog({ own }: ServiceClient, ids: ReadonlyMap<string, string>): stri
   if (own === null) return 'The log of a service that ran before is not read.';
   const nameOf = (item: unknown) => ids.get(String(item)) ?? String(item);
   const slow = own.log
-    .filter(({ msg }) => msg === 'a document was worked on')
+    .filter(({ msg }) => msg === 'item processed')
     .toSorted((a, b) => Number(b['ms']) - Number(a['ms']))
     .slice(0, SLOWEST)
     .map(({ ms, item }) => `${nameOf(item)} ${(Number(ms) / 1000).toFixed(1)} s`);
-  const lost = own.log.filter(({ msg }) => msg.startsWith('a document took the thread'));
+  const lost = own.log.filter(({ msg }) => msg === 'extraction process ended by a document');
   const loud = own.log.filter(({ level }) => level === 'warn' || level === 'error' || level === 'fatal');
   // Reasons of `server_error`, which are bugs.
-  const broken = own.log.filter(({ msg }) => msg === 'a document could not be ingested');
+  const broken = own.log.filter(({ msg, code }) => msg === 'document extraction failed' && code === 'server_error');
   return [
     `Slowest, from their fetching to their vectors: ${slow.join(', ')}.`,
-    `Threads that a document took with it: ${lost.length}. Warnings and errors in the log: ${loud.length}.`,
+    `Extraction processes ended by a document: ${lost.length}. Warnings and errors in the log: ${loud.length}.`,
     ...[...loud, ...broken].map((line) => `- ${JSON.stringify(line)}`),
   ].join('\n');
 }

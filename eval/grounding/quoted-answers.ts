@@ -163,7 +163,7 @@ export function makeChunk(
   chunk: Pick<ContextChunk, 'text' | 'startIndex' | 'endIndex'> & Partial<ContextChunk>,
 ): ContextChunk {
   const fields = { headingPath: [] as string[], metadata: {}, updatedAt: 0, documentId, documentName: documentId };
-  return { ...fields, ...chunk } as ContextChunk;
+  return { ...fields, storedText: chunk.text, ...chunk } as ContextChunk;
 }
 
 /** Returns a search by the settings of chats. By default it returns one hit more than a chat gets. */

@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.ts';
-import { ApiError } from '../errors.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
-import { type Generation, startGeneration } from '../inference/generate.ts';
+import type { Generation } from '../inference/generate.ts';
 import { userTexts } from '../inference/messages.ts';
 import type { Notices } from '../inference/moderation-notice.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
+import { startFitting } from '../inference/start-fitting.ts';
 import { type CompletionHead, newHead } from '../inference/view-generation.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import { findKnowledgeBases, groundPrompt } from '../knowledge-bases/grounding/ground-prompt.ts';
@@ -63,20 +63,8 @@ async function startGrounded(
   { screened, bases }: { screened: Screened<ChatCall['input']>; bases: readonly KnowledgeBaseRow[] },
   signal: AbortSignal,
 ): Promise<StartedChat> {
-  let rejection: unknown;
-  for await (const { prompt, context } of groundPrompt(
-    deps,
-    admission,
-    { ...input, bases, ...(search && { search }) },
-    signal,
-  )) {
-    const grounded = screened.withContext((value) => ({ ...value, prompt }));
-    try {
-      return { generation: await startGeneration(deps, admission, grounded, signal), context };
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'context_length_exceeded') throw error;
-      rejection = error;
-    }
-  }
-  throw rejection;
+  const grounding = { ...input, bases, ...(search && { search }) };
+  const candidates = groundPrompt(deps, admission, grounding, signal);
+  const { generation, candidate } = await startFitting(deps, admission, { input: screened, candidates }, signal);
+  return { generation, context: candidate.context };
 }

@@ -1,4 +1,4 @@
-import { cite, uploadedFileId, viewCitedChunk, viewPlaces } from '../knowledge-bases/grounding/cite.ts';
+import { cite, uploadedFileId, viewChunkText, viewCitedChunk } from '../knowledge-bases/grounding/cite.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import type { Annotation, KnowledgeBaseContext } from './schema.ts';
 
@@ -11,9 +11,8 @@ export function viewContext(context: readonly ContextChunk[]): KnowledgeBaseCont
 export function annotate(answer: string, context: readonly ContextChunk[]): Annotation[] {
   const chunks = context.map((chunk) => ({
     ...viewCitedChunk(chunk),
-    ...viewPlaces(chunk),
+    ...viewChunkText(chunk),
     file_id: uploadedFileId(chunk),
-    text: chunk.text,
     source_uri: chunk.sourceUri,
   }));
   return cite(answer, chunks).flatMap(({ file, link }): Annotation[] =>

@@ -16,7 +16,10 @@ export function withoutImages(prompt: ChatPrompt): ChatPrompt {
 }
 
 /** Puts a text before the content of a message. */
-export function prependText(message: ChatMessage, text: string): ChatMessage {
+export function prependText<Message extends Pick<ChatMessage, 'content' | 'images'>>(
+  message: Message,
+  text: string,
+): Message {
   const images = message.images?.map((image) => ({ ...image, at: image.at + text.length }));
   return { ...message, content: text + (message.content ?? ''), ...(images && { images }) };
 }

@@ -74,6 +74,8 @@ export class ResponseEmitter {
   #current: number | null = null;
   /** Set by the loop. */
   progress: ResponseProgress = NO_PROGRESS;
+  /** Share of the results of each search that the current model call reads. Set by the loop. */
+  resultShare = 1;
 
   constructor(shell: ResponseShell, annotate: Annotate = () => []) {
     this.#shell = shell;

@@ -1,7 +1,7 @@
 import type { FunctionTool } from '../engines/engine.ts';
 import { modelContextTokens } from '../engines/registry.ts';
 import { ApiError } from '../errors.ts';
-import { uploadedFileId, viewCitedChunk, viewPlaces } from '../knowledge-bases/grounding/cite.ts';
+import { uploadedFileId, viewChunkText, viewCitedChunk } from '../knowledge-bases/grounding/cite.ts';
 import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts';
 import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
@@ -108,8 +108,7 @@ export function viewComputed(result: SearchResult): SearchResult {
 export function viewSearchResult(chunk: ContextChunk): SearchResult {
   return {
     ...viewCitedChunk(chunk),
-    ...viewPlaces(chunk),
-    text: chunk.text,
+    ...viewChunkText(chunk),
     file_id: uploadedFileId(chunk) ?? chunk.documentId,
     filename: chunk.documentName,
     attributes: { source_type: chunk.sourceType, ...(chunk.sourceUri !== null && { source_uri: chunk.sourceUri }) },

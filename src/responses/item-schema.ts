@@ -58,6 +58,12 @@ export const SearchResult = Type.Object({
   later_places: Type.Optional(LaterPlaces),
   line_boxes: Type.Optional(LineBoxes),
   text: Type.String(),
+  is_verbatim: Type.Optional(
+    Type.Boolean({
+      description:
+        "Whether `text` is the document's text between the offsets. `false` where invisible characters or sentences were left out, or the text was computed.",
+    }),
+  ),
   score: Type.Number({ minimum: 0, maximum: 1 }),
   file_id: Type.String({ description: 'As in a `file_citation`.' }),
   filename: Type.String(),

@@ -1,7 +1,8 @@
-import type { ChatPrompt, FinishReason, FunctionTool } from '../engines/engine.ts';
+import type { ChatPrompt, FinishReason } from '../engines/engine.ts';
 import { ApiError } from '../errors.ts';
-import { type Generation, startGeneration } from '../inference/generate.ts';
+import type { Generation } from '../inference/generate.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
+import { startFitting } from '../inference/start-fitting.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
 import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimate.ts';
 import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
@@ -13,7 +14,6 @@ import type { FileSearchItem } from './item-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import { listMcpTools, loopTools, type McpLoop, requireChosenTool, runApprovedCalls, runMcpCalls } from './run-mcp.ts';
 import { runTableQuery } from './table-query.ts';
-import { truncateMessages } from './truncate-messages.ts';
 import { type McpCall, type SearchCall, TurnCalls } from './turn-calls.ts';
 import {
   endOfTurn,
@@ -24,7 +24,7 @@ import {
   QUERY_TABLE,
   type TurnPlan,
 } from './turn-loop.ts';
-import { allMessages, conversationMessages, turnPrompt } from './turn-prompt.ts';
+import { allMessages, conversationMessages, turnPrompts } from './turn-prompt.ts';
 
 /** Searches of one turn that run at the same time. */
 const MAX_CONCURRENT_SEARCHES = 4;
@@ -56,31 +56,27 @@ interface RelayedTurn {
 async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
   const { deps, prepared, signal } = loop;
   const plan = planTurn(prepared.rules, loopState(loop));
-  for (let prompt = turnPrompt(prepared, loop.emitter.output, plan); ; ) {
-    const input = prepared.input.withContext((value) => ({ ...value, prompt }));
-    try {
-      return { plan, generation: await startGeneration(deps, prepared.admission, input, signal) };
-    } catch (error) {
-      const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded';
-      const messages = isTooLong && prepared.truncates ? truncateMessages(prompt.messages) : null;
-      const tools = messages === null ? withoutRejectedSchema(loop, prompt, error) : prompt.tools;
-      if (tools === null) throw error;
-      prompt = { ...prompt, tools, ...(messages !== null && { messages }) };
-    }
-  }
+  const candidates = turnPrompts(prepared, loop.emitter.output, plan);
+  const adapt = (prompt: ChatPrompt, error: unknown) => withoutRejectedSchema(loop, prompt, error);
+  const input = { input: prepared.input, candidates, adapt };
+  const { generation, candidate } = await startFitting(deps, prepared.admission, input, signal);
+  loop.emitter.resultShare = candidate.resultShare;
+  return { plan, generation };
 }
 
 /**
- * The tools of a prompt, after an engine has rejected the schema of an MCP tool, with one that allows any arguments in
- * its place. Null for another error: schemas of servers are not the caller's to correct.
+ * The prompt, after an engine has rejected the schema of an MCP tool, with one that allows any arguments in its place.
+ * Null for another error: schemas of servers are not the caller's to correct.
  */
-function withoutRejectedSchema(loop: TurnLoop, { tools }: ChatPrompt, error: unknown): readonly FunctionTool[] | null {
+function withoutRejectedSchema(loop: TurnLoop, prompt: ChatPrompt, error: unknown): ChatPrompt | null {
+  const { tools } = prompt;
   const field = error instanceof ApiError && error.status === 400 ? /^tools\.(\d+)\./.exec(error.param ?? '') : null;
   const index = Number(field?.[1] ?? -1);
   const rejected = tools[index];
   if (rejected === undefined || rejected.function.parameters === ANY_ARGUMENTS) return null;
   if (!loopTools(loop).has(rejected.function.name)) return null;
-  return tools.with(index, { ...rejected, function: { ...rejected.function, parameters: ANY_ARGUMENTS } });
+  const accepted = { ...rejected, function: { ...rejected.function, parameters: ANY_ARGUMENTS } };
+  return { ...prompt, tools: tools.with(index, accepted) };
 }
 
 /** Runs turns until the loop ends. Yields the events of the output items; returns how the response ended. */

@@ -5,7 +5,7 @@ import { describeCause } from '../lib/operator-error.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { McpConnections } from '../mcp-servers/mcp-connections.ts';
 import { annotateText } from './annotate.ts';
-import { NO_PROGRESS, type Outcome, ResponseEmitter } from './emitter.ts';
+import { type Annotate, NO_PROGRESS, type Outcome, ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps } from './parse-call.ts';
@@ -47,7 +47,8 @@ export function createEmitter(
   events: Iterable<ResponseEvent> = [],
   progress = NO_PROGRESS,
 ): ResponseEmitter {
-  const emitter = new ResponseEmitter(shell, (text, output) => annotateText(text, searchResults(output)));
+  const annotate: Annotate = (text, output) => annotateText(text, searchResults(output, emitter.resultShare));
+  const emitter = new ResponseEmitter(shell, annotate);
   emitter.replay(events, progress);
   return emitter;
 }

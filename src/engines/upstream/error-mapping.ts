@@ -16,9 +16,6 @@ const MAX_RETRY_SECONDS = 3600;
 /** Maximum characters of an upstream message that are passed on. */
 const MAX_MESSAGE_CHARACTERS = 500;
 
-/** What chat templates without a system role say about a first system message: those of Gemma, and of older Mistral. */
-const NO_SYSTEM_ROLE = /\bsystem role (?:is )?not supported\b|^conversation roles must alternate\b/i;
-
 /** Statuses for errors in the request itself. */
 const CLIENT_ERROR_STATUSES = new Set([400, 413, 422, 501]);
 
@@ -102,9 +99,9 @@ export function rejectsField({ status, error, upstreamMessage }: UpstreamError, 
   return readParam(error) === field || new RegExp(`\\b${field}\\b`).test(upstreamMessage);
 }
 
-/** Whether an error says that the chat template of the model has no system role. */
-export function rejectsSystemRole({ status, upstreamMessage }: UpstreamError): boolean {
-  return CLIENT_ERROR_STATUSES.has(status) && NO_SYSTEM_ROLE.test(upstreamMessage);
+/** Whether an error may be one of the chat template. llama-server reports them with status 500. */
+export function isTemplateError({ status }: UpstreamError): boolean {
+  return status === 500 || CLIENT_ERROR_STATUSES.has(status);
 }
 
 /** Converts an upstream error to an error of the catalogue. */

@@ -1,7 +1,6 @@
 import type { ChatPrompt, GenerationRequest } from '../engine.ts';
-import { prependText } from '../prompt-images.ts';
 import type { Endpoints } from './base-url.ts';
-import { rejectsField, rejectsSystemRole, type UpstreamError } from './error-mapping.ts';
+import { rejectsField, type UpstreamError } from './error-mapping.ts';
 import type { JsonRequest } from './json-request.ts';
 import { type BodyFacts, requestBody } from './request-body.ts';
 import type { UpstreamChunk } from './upstream-chunk.ts';
@@ -39,8 +38,7 @@ export function createOpenAiDialect(
     endpoint: ({ prompt }) => (prompt.kind === 'chat' ? 'chat' : 'text'),
     prepare: (request) => ({
       body: requestBody(request, facts()),
-      adapt: (upstreamError) =>
-        withoutRejectedHint(request, upstreamError) ?? withoutSystemRole(request, upstreamError),
+      adapt: (upstreamError) => withoutRejectedHint(request, upstreamError),
     }),
     createReader: () => (received) => received,
     countTokens,
@@ -53,14 +51,4 @@ function withoutRejectedHint(request: GenerationRequest, upstreamError: Upstream
   if (hint === undefined) return null;
   const { [hint]: _, ...others } = upstreamParameters;
   return { ...request, upstreamParameters: others };
-}
-
-/** Where the chat template has no system role, as that of Gemma 2, the system message begins the first user message. */
-function withoutSystemRole(request: GenerationRequest, upstreamError: UpstreamError): GenerationRequest | null {
-  const { prompt } = request;
-  if (prompt.kind !== 'chat' || !rejectsSystemRole(upstreamError)) return null;
-  const [first, second, ...others] = prompt.messages;
-  if (first?.role !== 'system' || second?.role !== 'user') return null;
-  const messages = [prependText(second, `${first.content ?? ''}\n\n`), ...others];
-  return { ...request, prompt: { ...prompt, messages } };
 }

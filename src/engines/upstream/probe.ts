@@ -7,8 +7,6 @@ import type { UpstreamProtocol } from './upstream-protocol.ts';
 /** Maximum bytes of a model list: a router with thousands of models sends a megabyte. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
-const NOT_REPORTED: UpstreamModelInfo = { contextLength: null, outputTokens: null, ownedBy: null };
-
 /** What an upstream reports about its model; null: not reported. */
 export interface UpstreamModelInfo {
   /** Context length in tokens, as vLLM, SGLang and llama-server report it. */
@@ -17,7 +15,17 @@ export interface UpstreamModelInfo {
   outputTokens: number | null;
   /** Such as `vllm` or `llamacpp`. */
   ownedBy: string | null;
+  /** The name of the weights, which vLLM serves under another one; else the listed name. */
+  weights: string | null;
 }
+
+/** Before the first probe, and of servers without a list of models. */
+export const NOT_REPORTED: UpstreamModelInfo = {
+  contextLength: null,
+  outputTokens: null,
+  ownedBy: null,
+  weights: null,
+};
 
 /** Parameters of a probe. */
 export interface ProbeContext {
@@ -71,6 +79,8 @@ function parseSlotContext(text: string): number | null {
   return isRecord(settings) ? positiveInteger(settings['n_ctx']) : null;
 }
 
+const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
 const positiveInteger = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null;
 
@@ -79,11 +89,11 @@ function parseModelInfo(text: string, model: string): UpstreamModelInfo {
   // A server with one model, such as llama-server, serves it under any name.
   const listed = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
   const length = listed?.['max_model_len'] ?? listed?.['n_ctx'] ?? listed?.['max_input_tokens'];
-  const owner = listed?.['owned_by'];
   return {
     contextLength: positiveInteger(length),
     outputTokens: positiveInteger(listed?.['max_tokens']),
-    ownedBy: typeof owner === 'string' ? owner : null,
+    ownedBy: stringOrNull(listed?.['owned_by']),
+    weights: stringOrNull(listed?.['root'] ?? listed?.['id']),
   };
 }
 

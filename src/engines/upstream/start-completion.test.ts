@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { until } from '../../../test/deadline.ts';
 import { chatRequest, collectGeneration } from '../../../test/engine-conformance.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
@@ -13,7 +13,6 @@ import {
 } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
-import type { ChatMessage } from '../engine.ts';
 import { leastLoaded } from './replicas.ts';
 
 const never = new AbortController().signal;
@@ -38,59 +37,6 @@ describe('the queue of an upstream', () => {
     const { engine } = await scripted(t, () => {}, { maxRequests: FAIR_QUEUE_REQUESTS });
     await checkFairQueue((scope, signal) => collectGeneration(engine, chatRequest('Hello', { scope }), signal));
   });
-});
-
-describe('chat templates without a system role', () => {
-  const system = { role: 'system' as const, content: 'Be brief.' };
-  const image = { at: 4, url: 'data:image/png;base64,AA==' };
-  const user = { role: 'user' as const, content: 'See this?', images: [image] };
-  const answer = { role: 'assistant' as const, content: 'Yes.' };
-  /** Runs a chat; returns the messages of each request. */
-  const messagesSent = async (t: TestContext, status: number, reason: string, messages: ChatMessage[]) => {
-    const body = { object: 'error', message: reason, type: 'BadRequestError', param: null, code: status };
-    const { engine, posts } = await scripted(t, inTurn(respondWithBody(status, body), good));
-    const prompt = { kind: 'chat' as const, messages, tools: [], toolChoice: 'none' as const, parallelToolCalls: true };
-    const outcome = await collectGeneration(engine, chatRequest('', { prompt })).catch((error: unknown) => error);
-    return { outcome, sent: posts().map(({ body: posted }) => posted?.['messages']) };
-  };
-  for (const [status, reason] of [
-    [400, 'System role not supported'],
-    [422, 'Template error: template exception: System role not supported (in <string>:1)'],
-    [400, 'Conversation roles must alternate user/assistant/user/assistant/...'],
-  ] as const) {
-    it(`${status} '${reason.slice(0, 34)}': the system message begins the first user message`, async (t) => {
-      const { sent } = await messagesSent(t, status, reason, [system, user, answer, user]);
-      const [, second] = sent as Record<string, unknown>[][];
-      assert.equal(sent.length, 2);
-      const { url } = image;
-      const parts = [
-        { type: 'text', text: 'Be brief.\n\nSee ' },
-        { type: 'image_url', image_url: { url } },
-      ];
-      assert.deepEqual(second?.[0], { role: 'user', content: [...parts, { type: 'text', text: 'this?' }] });
-      assert.deepEqual(
-        second?.slice(1).map(({ role }) => role),
-        ['assistant', 'user'],
-      );
-    });
-  }
-  for (const [why, status, reason, messages] of [
-    ['without a system message', 400, 'Conversation roles must alternate', [user, user]],
-    ['without a user message after it', 400, 'System role not supported', [system, answer]],
-    [
-      'of a template with a system role',
-      400,
-      'After the optional system message, conversation roles must alternate',
-      [system, user, user],
-    ],
-    ['that is no error in the request', 500, 'System role not supported', [system, user]],
-  ] as const) {
-    it(`a rejection ${why} is final`, async (t) => {
-      const { outcome, sent } = await messagesSent(t, status, reason, [...messages]);
-      assert.ok(outcome instanceof ApiError);
-      assert.equal(sent.length, 1);
-    });
-  }
 });
 
 describe('retries', () => {

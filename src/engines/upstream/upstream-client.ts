@@ -6,7 +6,7 @@ import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import type { AttemptContext } from './attempt.ts';
 import { invalidResponse } from './error-mapping.ts';
 import { type JsonRequest, sendJsonRequest } from './json-request.ts';
-import { probe, type UpstreamModelInfo } from './probe.ts';
+import { NOT_REPORTED, probe } from './probe.ts';
 import { Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 import { protocolHeaders, type UpstreamProtocol } from './upstream-protocol.ts';
@@ -46,7 +46,7 @@ export class UpstreamClient {
   readonly model: string;
   readonly context: AttemptContext;
   /** What the last probe reported. */
-  info: UpstreamModelInfo = { contextLength: null, outputTokens: null, ownedBy: null };
+  info = NOT_REPORTED;
   readonly #replicas: Replicas;
   /** Fraction of the queue that a request takes. */
   readonly #share: number;

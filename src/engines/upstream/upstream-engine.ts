@@ -17,6 +17,7 @@ import { CompletionStream } from './completion-stream.ts';
 import { createOpenAiDialect, type GenerationDialect } from './generation-dialect.ts';
 import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
 import { DialectMismatchError, type JsonRequest } from './json-request.ts';
+import { arrangePrompt, LearnedRoles } from './learned-roles.ts';
 import { MessagesDialect } from './messages/messages-dialect.ts';
 import { serializeMessage } from './request-body.ts';
 import { findSchemaViolation } from './schema-validator.ts';
@@ -78,6 +79,7 @@ class UpstreamEngine implements GenerationEngine {
       ...this.#client.context,
       dialect: this.#createDialect(options),
       contextLength: () => this.contextLength(),
+      roles: new LearnedRoles(() => this.#client.info.weights),
     };
     this.#client.closing.addEventListener('abort', ({ target }) => {
       for (const controller of this.#running) controller.abort((target as AbortSignal).reason);
@@ -125,7 +127,7 @@ class UpstreamEngine implements GenerationEngine {
 
   async countTokens(prompt: ChatPrompt, _scope: string, signal: AbortSignal): Promise<number | null> {
     this.#client.requireOpen();
-    const count = this.#context.dialect.countTokens(prompt);
+    const count = this.#context.dialect.countTokens(arrangePrompt(prompt, this.#context.roles.traits));
     if (count === null) return null;
     try {
       return await this.#client.sendJsonRequest(count.request, count.read, signal);

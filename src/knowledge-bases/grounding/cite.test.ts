@@ -5,7 +5,7 @@ import { makePdf } from '../../../test/fixtures/documents-pdf.ts';
 import { chunkText } from '../../chunking/chunk-text.ts';
 import type { DocumentFormat } from '../../extraction/formats.ts';
 import { readDocument } from '../../extraction/read-document.ts';
-import { cite, viewCitedChunk, viewPlaces } from './cite.ts';
+import { cite, viewChunkText, viewCitedChunk } from './cite.ts';
 import type { ContextChunk } from './gather-context.ts';
 
 /** Characters of two code units each, before and in the passage. */
@@ -113,14 +113,14 @@ describe('cite', () => {
     const third = second + texts[1]!.length + 2;
     const chunk = {
       ...{ id: 'chunk_1', mimeType: null, startIndex: 100, endIndex: 100 + text.length, page: 1, cells: null },
-      headingPath: ['Bread'],
+      ...{ text, storedText: text, headingPath: ['Bread'] },
       laterPlaces: [
         { start: 100 + second, page: 2, headingPath: ['Boats', '"Ferry"'] },
         { start: 100 + third, page: 2, headingPath: ['Museum'] },
       ],
       boxes: null,
     } as unknown as ContextChunk;
-    const citable = { ...viewCitedChunk(chunk), ...viewPlaces(chunk), file_id: null, source_uri: null, text };
+    const citable = { ...viewCitedChunk(chunk), ...viewChunkText(chunk), file_id: null, source_uri: null };
     const places = texts.map((answer) => {
       const [citation] = cite(answer, [citable]);
       return [citation?.file.page, citation?.file.heading_path];
@@ -130,7 +130,28 @@ describe('cite', () => {
       [2, ['Boats', '"Ferry"']],
       [2, ['Museum']],
     ]);
-    assert.ok(!('later_places' in (cite(texts[1]!, [citable])[0]?.file ?? {})));
+    for (const field of ['later_places', 'is_verbatim'])
+      assert.ok(!(field in (cite(texts[1]!, [citable])[0]?.file ?? {})), field);
+  });
+
+  it('cites the whole chunk when its text was changed, whatever its length', () => {
+    const passage = 'The ferry to Skelby leaves the harbour at noon.';
+    // A removed character and an inserted space leave the length as it was, and shift the passage.
+    const storedText = `\u200bBread costs two pounds. ${passage} Cake <s> is one.`;
+    const text = `Bread costs two pounds. ${passage} Cake < s> is one.`;
+    assert.equal(text.length, storedText.length);
+    for (const [shown, expected] of [
+      [storedText, [101 + 'Bread costs two pounds. '.length, 101 + `Bread costs two pounds. ${passage}`.length]],
+      [text, [100, 100 + storedText.length]],
+    ] as const) {
+      const chunk = {
+        ...{ id: 'chunk_1', mimeType: null, startIndex: 100, endIndex: 100 + storedText.length, page: 1, cells: null },
+        ...{ headingPath: [], laterPlaces: null, boxes: null, text: shown, storedText },
+      } as unknown as ContextChunk;
+      const citable = { ...viewCitedChunk(chunk), ...viewChunkText(chunk), file_id: null, source_uri: null };
+      const [citation] = cite(passage, [citable]);
+      assert.deepEqual([citation?.file.document_start_index, citation?.file.document_end_index], expected);
+    }
   });
 
   it('has the boxes of the passage on pages that OCR read, as shares of the page', () => {
@@ -139,14 +160,14 @@ describe('cite', () => {
     const second = 100 + texts[0]!.length + 1;
     const chunk = {
       ...{ id: 'chunk_1', mimeType: null, startIndex: 100, endIndex: 100 + text.length, page: 3, cells: null },
-      ...{ headingPath: [], laterPlaces: null },
+      ...{ headingPath: [], laterPlaces: null, text, storedText: text },
       boxes: [
         [100, second - 1, 3, 100, 200, 300, 220],
         [second, second + 20, 3, 310, 200, 900, 221],
         [second + 21, 100 + text.length, 4, 0, 0, 1000, 20],
       ],
     } as unknown as ContextChunk;
-    const citable = { ...viewCitedChunk(chunk), ...viewPlaces(chunk), file_id: null, source_uri: null, text };
+    const citable = { ...viewCitedChunk(chunk), ...viewChunkText(chunk), file_id: null, source_uri: null };
     const boxes = (answer: string, fields = {}) => cite(answer, [{ ...citable, ...fields }])[0]?.file.boxes;
     const first = { page: 3, left: 0.1, top: 0.2, right: 0.3, bottom: 0.22 };
     assert.deepEqual(boxes(texts[0]!), [first]);

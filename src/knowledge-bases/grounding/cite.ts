@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { hasSlides } from '../../extraction/formats.ts';
 import { attribute } from './attribution.ts';
-import type { ContextChunk } from './gather-context.ts';
+import { type ContextChunk, isVerbatim } from './gather-context.ts';
 import type { CitedChunk, LaterPlaces, LineBoxes, Link, PageBoxes } from './schema.ts';
 import { linkToPassage } from './text-fragment.ts';
 
@@ -9,6 +9,8 @@ import { linkToPassage } from './text-fragment.ts';
 export type CitableChunk<FileId extends string | null> = CitedChunk & {
   file_id: FileId;
   text: string;
+  /** Absent in results that older versions stored. */
+  is_verbatim?: boolean;
   source_uri: string | null;
   later_places?: Static<typeof LaterPlaces>;
   line_boxes?: Static<typeof LineBoxes>;
@@ -48,17 +50,18 @@ export function viewCitedChunk(chunk: ContextChunk): CitedChunk {
   };
 }
 
-/** The places that begin within a chunk and the boxes of its lines, as fields; absent where there are none. */
-export function viewPlaces({
-  laterPlaces,
-  boxes,
-}: ContextChunk): Pick<CitableChunk<null>, 'later_places' | 'line_boxes'> {
+/** The text of a chunk, whether it is verbatim, the places that begin within it and the boxes of its lines, if any. */
+export function viewChunkText(
+  chunk: ContextChunk,
+): Pick<CitableChunk<null>, 'text' | 'is_verbatim' | 'later_places' | 'line_boxes'> {
+  const { laterPlaces, boxes } = chunk;
   const places = laterPlaces?.map(({ start, page, headingPath }) => ({
     document_start_index: start,
     page,
     heading_path: headingPath,
   }));
   return {
+    ...{ text: chunk.text, is_verbatim: isVerbatim(chunk) },
     ...(places && { later_places: places }),
     ...(boxes !== null && { line_boxes: boxes.map((box) => [...box]) }),
   };
@@ -76,11 +79,12 @@ export function cite<FileId extends string | null>(
 ): Citation<FileId>[] {
   const distinct = [...new Map(chunks.map((chunk) => [chunk.chunk_id, chunk])).values()];
   return attribute(answer, distinct).map(({ chunk, start: answerStart, end: answerEnd, passage }) => {
-    const { text, source_uri: uri, file_id, later_places: places = [], line_boxes: lines = [], ...cited } = chunk;
+    const { text, is_verbatim = true, source_uri: uri, file_id, ...placed } = chunk;
+    const { later_places: places = [], line_boxes: lines = [], ...cited } = placed;
     const { document_name: title, document_start_index: from, document_end_index: to, slide } = cited;
     const span = { start_index: answerStart, end_index: answerEnd };
     // Where the prompt has only a part of the text, offsets differ from those of the document: cite the whole chunk.
-    const isWhole = text.length === to - from;
+    const isWhole = is_verbatim && text.length === to - from;
     const start = from + passage.start;
     const later = isWhole ? places.findLast(({ document_start_index: begin }) => begin <= start) : undefined;
     const { page, heading_path } = later ?? cited;

@@ -4,7 +4,16 @@ import { type Retrieval, type RetrievalDeps, retrieve, type ScoredChunk } from '
 import type { KnowledgeBaseRow } from '../store.ts';
 
 /** A hit with its knowledge base. */
-export type ContextChunk = ScoredChunk & { knowledgeBaseId: string };
+export type ContextChunk = ScoredChunk & {
+  knowledgeBaseId: string;
+  /** The document's text between the offsets. `text` has what the model reads of it. */
+  storedText: string;
+};
+
+/** Whether a chunk has all of its text, so that offsets in it are offsets in the document. */
+export function isVerbatim({ text, storedText }: ContextChunk): boolean {
+  return text === storedText;
+}
 
 /** Search for the context of a chat: hits per knowledge base, and a score below which they share hardly a word. */
 export const CONTEXT_SEARCH = {
@@ -30,7 +39,7 @@ export async function gatherContext(
   const results = await settleAll(
     bases.map(async (base) => {
       const chunks = await retrieve(deps, call, base, params);
-      return chunks.map((chunk) => ({ ...chunk, knowledgeBaseId: base.id }));
+      return chunks.map((chunk) => ({ ...chunk, knowledgeBaseId: base.id, storedText: chunk.text }));
     }),
   );
   const best = results.flat().sort((a, b) => b.score - a.score);
@@ -48,9 +57,9 @@ function deduplicate(chunks: readonly ContextChunk[]): ContextChunk[] {
 }
 
 /** Characters that readers do not see and models read: direction marks, zero-width characters, tags. */
-const INVISIBLE = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+const INVISIBLE = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** Removes invisible characters. Joiners stay, because scripts and emoji need them. */
-function removeInvisible(text: string): string {
+export function removeInvisible(text: string): string {
   return text.replace(INVISIBLE, '');
 }

@@ -17,8 +17,8 @@ import { withoutSpecialTokens } from './special-tokens.ts';
 import { answerFromTables } from './table-answer.ts';
 import { estimatePromptTokens } from './token-estimate.ts';
 
-/** Shares of the document budget to try if an engine counts more tokens than estimated; the last has no documents. */
-const BUDGET_SHARES = [1, 0.5];
+/** Shares of the documents to try, before none, if an engine counts more tokens than estimated. */
+export const DOCUMENT_SHARES = [1, 0.5];
 
 /** A chat to ground. */
 export interface GroundingInput {
@@ -90,7 +90,7 @@ export async function* groundPrompt(
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
   const conversationTokens = estimatePromptTokens(prompt) + CONTEXT_INSTRUCTION_TOKENS;
   const budget = documentBudget({ contextTokens: modelContextTokens(model), conversationTokens, maxTokens });
-  for (const share of BUDGET_SHARES) {
+  for (const share of DOCUMENT_SHARES) {
     const context = await fitting(Math.floor(budget * share));
     if (mode === 'native' && context.length > 0) {
       yield { prompt: { ...prompt, documents: toDocuments(context) }, context };

@@ -15,6 +15,7 @@ const chunk = (startIndex: number, endIndex: number, changes: Partial<ContextChu
     startIndex,
     endIndex,
     text: TEXT.slice(startIndex, endIndex),
+    storedText: TEXT.slice(startIndex, endIndex),
     ...changes,
   }) as ContextChunk;
 
@@ -41,11 +42,13 @@ describe('toJoinedDocuments', () => {
     assert.deepEqual(joinScores(0.3, 0.1), [0.3]);
   });
   it('keeps chunks apart whose text does not match their offsets', () => {
-    const found = toJoinedDocuments([chunk(0, 30), chunk(20, 60, { text: 'Close' })]);
-    assert.deepEqual(
-      found.map(({ text }) => text),
-      [TEXT.slice(0, 30), 'Close'],
-    );
+    for (const text of ['Close', TEXT.slice(20, 60).replace('lid', 'lip')]) {
+      const found = toJoinedDocuments([chunk(0, 30), chunk(20, 60, { text })]);
+      assert.deepEqual(
+        found.map((document) => document.text),
+        [TEXT.slice(0, 30), text],
+      );
+    }
   });
   it('returns the time of the last change by the metadata, else of the ingestion', () => {
     const times = [

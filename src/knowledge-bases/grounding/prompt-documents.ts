@@ -1,5 +1,5 @@
 import type { PromptDocument } from '../../engines/engine.ts';
-import type { ContextChunk } from './gather-context.ts';
+import { type ContextChunk, isVerbatim } from './gather-context.ts';
 import { chunkTitle } from './render-context.ts';
 
 /** Metadata of a document's last change, as connectors and readers name it, the most specific first. */
@@ -48,9 +48,8 @@ interface Run {
 }
 
 /** Whether a chunk continues a run. Chunks from which characters were removed cannot be joined by their offsets. */
-function follows({ chunk: first, text, endIndex }: Run, next: ContextChunk): boolean {
-  const isWhole = text.length === endIndex - first.startIndex && next.text.length === next.endIndex - next.startIndex;
-  return isWhole && first.documentId === next.documentId && next.startIndex <= endIndex;
+function follows({ chunk: first, endIndex }: Run, next: ContextChunk): boolean {
+  return isVerbatim(first) && isVerbatim(next) && first.documentId === next.documentId && next.startIndex <= endIndex;
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -14,7 +14,7 @@ const CONTEXT_INSTRUCTIONS = [
 
 /** Stand in the prompt in place of documents. */
 const NOTHING_FOUND = 'No document that was found matches the question.';
-const NO_ROOM = 'Documents were found, but this conversation leaves no room to show them.';
+export const NO_ROOM = 'Documents were found, but this conversation leaves no room to show them.';
 
 /** Hexadecimal digits of the hash in a fence. */
 const FENCE_DIGITS = 8;
@@ -79,12 +79,18 @@ export function fenceTokens(chunk: ContextChunk): number {
 
 /** Title of a chunk: the name of its document and the headings above it. */
 export function chunkTitle({ documentName, headingPath }: Pick<ContextChunk, 'documentName' | 'headingPath'>): string {
-  return [documentName, ...headingPath].join(' > ');
+  return toPlainName([documentName, ...headingPath].join(' > '));
+}
+
+/** A name for a prompt: one line without control characters and invisible ones. Everyone who uploads chooses names. */
+export function toPlainName(name: string): string {
+  return name.replace(/[\s\p{C}]+/gu, ' ').trim();
 }
 
 function renderName(chunk: ContextChunk): string {
   return withoutSpecialTokens(chunkTitle(chunk))
-    .replace(/[<>"\s\p{C}]+/gu, ' ')
+    .replace(/[<>" ]+/g, ' ')
     .slice(0, MAX_NAME_CHARACTERS)
+    .toWellFormed()
     .trim();
 }

@@ -4,7 +4,7 @@ import { type DocumentTable, loadTables } from '../table-queries/load-tables.ts'
 import { parseTables } from '../table-queries/parse-tables.ts';
 import { queryTable, TableQueryError } from '../table-queries/query-table.ts';
 import { readQuestion } from '../table-queries/read-question.ts';
-import type { ContextChunk } from './gather-context.ts';
+import { type ContextChunk, removeInvisible } from './gather-context.ts';
 
 /** Number of best hits that are searched for a table, and of documents whose tables are loaded. */
 const TOP_HITS = 5;
@@ -49,7 +49,15 @@ export async function answerFromTables(
 export function toComputedChunk({ chunk, text, cells }: DescribedAnswer): ContextChunk {
   const { updatedAt, ...stored } = chunk;
   const scores = { vector: null, keyword: null, fused: 1, rerank: null };
-  return { ...stored, text, cells, updatedAt: Math.floor(updatedAt.getTime() / 1_000), score: 1, scores };
+  return {
+    ...stored,
+    text: removeInvisible(text),
+    storedText: stored.text,
+    cells,
+    updatedAt: Math.floor(updatedAt.getTime() / 1_000),
+    score: 1,
+    scores,
+  };
 }
 
 function answerFromTable(table: DocumentTable, question: string): DescribedAnswer | null {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseJson } from '../../../lib/json.ts';
 import type { ChatMessage, FunctionTool, ToolCall } from '../../engine.ts';
+import { arrangeRoles } from '../../message-roles.ts';
 import type { TemplateTraits } from './template-traits.ts';
 
 /** A message in the form that chat templates take. */
@@ -28,10 +29,8 @@ export function arrangeMessages(
   const written = traits.supportsToolCalls
     ? formatToolCalls(messages, traits)
     : describeTools(messages.map(toPlainMessage), tools);
-  const placed = placeSystemMessages(written, traits);
-  const merged = traits.repeatedRoles ? placed : mergeConsecutiveRoles(placed);
   const needsUser = traits.toolsNeedUserMessage && tools.length > 0;
-  return fillGaps(merged, {
+  return fillGaps(arrangeRoles(written, traits), {
     ...traits,
     assistantFirst: traits.assistantFirst && !needsUser,
     systemAlone: traits.systemAlone && !needsUser,
@@ -133,44 +132,6 @@ function toPlainMessage(message: ChatMessage): TemplateMessage {
 /** A call in the format for models without one of their own. */
 function callText(name: string, given: string): string {
   return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${given}}\n</tool_call>`;
-}
-
-/** System messages that the template rejects or drops are prepended to the next user message. */
-function placeSystemMessages(messages: readonly TemplateMessage[], traits: TemplateTraits): TemplateMessage[] {
-  if (traits.systemAnywhere) return [...messages];
-  const placed: TemplateMessage[] = [];
-  let waiting: string[] = [];
-  for (const message of messages) {
-    if (message.role === 'system') {
-      waiting.push(message.content ?? '');
-      continue;
-    }
-    if (placed.length === 0 && traits.systemFirst && waiting.length > 0) {
-      placed.push({ role: 'system', content: waiting.join('\n\n') });
-      waiting = [];
-    }
-    if (message.role === 'user' && waiting.length > 0) {
-      placed.push({ ...message, content: [...waiting, message.content ?? ''].join('\n\n') });
-      waiting = [];
-    } else placed.push(message);
-  }
-  if (waiting.length > 0) {
-    const role = placed.length === 0 && traits.systemFirst ? 'system' : 'user';
-    placed.push({ role, content: waiting.join('\n\n') });
-  }
-  return placed;
-}
-
-function mergeConsecutiveRoles(messages: readonly TemplateMessage[]): TemplateMessage[] {
-  const merged: TemplateMessage[] = [];
-  for (const message of messages) {
-    const last = merged.at(-1);
-    const joins = last?.role === message.role && message.role !== 'tool' && message.role !== 'system';
-    if (last === undefined || !joins || last.tool_calls !== undefined || message.tool_calls !== undefined) {
-      merged.push(message);
-    } else merged[merged.length - 1] = { ...last, content: [last.content ?? '', message.content ?? ''].join('\n\n') };
-  }
-  return merged;
 }
 
 /**

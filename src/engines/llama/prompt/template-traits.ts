@@ -1,3 +1,4 @@
+import type { RoleTraits } from '../../message-roles.ts';
 import { TAGGED, TOOL_CALL_FORMATS, type ToolCallFormat } from '../tool-calls/call-format.ts';
 import { ToolCallParser } from '../tool-calls/call-parser.ts';
 
@@ -9,7 +10,7 @@ export type Render = (
 ) => string;
 
 /** What a template supports. Templates do not declare it, so it is found by probing. */
-export interface TemplateTraits {
+export interface TemplateTraits extends RoleTraits {
   /** Renders tools, past calls and results in a known call format. Otherwise they are rendered as plain text. */
   supportsToolCalls: boolean;
   toolCallFormat: ToolCallFormat;
@@ -29,16 +30,10 @@ export interface TemplateTraits {
   userAfterResult: boolean;
   /** Content of an inserted message: empty, or dots where the template drops empty messages. */
   emptyTurn: '' | '...';
-  /** A system message may come first, and is rendered before calls and results. */
-  systemFirst: boolean;
   /** A system message may be the only one. */
   systemAlone: boolean;
-  /** Several system messages, and later ones, are supported. */
-  systemAnywhere: boolean;
   /** Renders documents. */
   documents: boolean;
-  /** Consecutive messages of one role are supported. */
-  repeatedRoles: boolean;
   /** The first message behind system messages may be the assistant's. */
   assistantFirst: boolean;
 }
