@@ -29,6 +29,7 @@ const BODIES: Record<string, object> = {
   'POST /v1/knowledge-bases/:kb_id/retrieve': { query: 'text' },
   'POST /v1/knowledge-bases/:kb_id/documents': { key: 'a', text: 'text' },
   'POST /v1/vector_stores/:vector_store_id/files': { file_id: 'file-x' },
+  'POST /v1/vector_stores/:vector_store_id/file_batches': { file_ids: ['file-x'] },
   'POST /v1/vector_stores/:vector_store_id/search': { query: 'text' },
   'POST /v1/vector_stores/:vector_store_id/files/:file_id': { attributes: {} },
   'POST /v1/guardrail-policies/:policy_id/test': { input: 'text' },
@@ -170,6 +171,16 @@ const ID_FIELDS: Record<string, IdField> = {
     ]),
   ),
   'POST /v1/vector_stores file_ids': { resource: 'file_id', body: (id) => ({ file_ids: [id] }) },
+  'POST /v1/vector_stores/:vector_store_id/file_batches file_ids': {
+    resource: 'file_id',
+    url: ({ vector_store_id }) => `/v1/vector_stores/${vector_store_id}/file_batches`,
+    body: (id) => ({ file_ids: [id] }),
+  },
+  'POST /v1/vector_stores/:vector_store_id/file_batches files.file_id': {
+    resource: 'file_id',
+    url: ({ vector_store_id }) => `/v1/vector_stores/${vector_store_id}/file_batches`,
+    body: (id) => ({ files: [{ file_id: id }] }),
+  },
   'POST /v1/vector_stores/:vector_store_id/files file_id': {
     resource: 'file_id',
     url: ({ vector_store_id }) => `/v1/vector_stores/${vector_store_id}/files`,

@@ -25,6 +25,7 @@ export interface TenantResources {
   evaluation_id: string;
   /** A store with the file. */
   vector_store_id: string;
+  file_batch_id: string;
 }
 
 /** Creates one resource of each kind in a new organization. */
@@ -58,6 +59,7 @@ export async function createResources(api: TestApi, organization: string): Promi
   const jobs = await api.send('GET', `/v1/knowledge-bases/${kb_id}/ingestion-jobs`, { key });
   const policy = { name: 'Policy', enabled: false };
   const questions = [{ question: 'When?', answer: 'nine' }];
+  const vector_store_id = await create('/v1/vector_stores', { file_ids: [file_id] });
   return {
     key,
     kb_id,
@@ -73,7 +75,8 @@ export async function createResources(api: TestApi, organization: string): Promi
     }),
     question_set_id: await create(`/v1/knowledge-bases/${kb_id}/question-sets`, { name: 'Set', questions }),
     evaluation_id: await create(`/v1/knowledge-bases/${kb_id}/evaluations`, { questions }),
-    vector_store_id: await create('/v1/vector_stores', { file_ids: [file_id] }),
+    vector_store_id,
+    file_batch_id: await create(`/v1/vector_stores/${vector_store_id}/file_batches`, { file_ids: [file_id] }),
     response_id: response.json.id,
     item_id: response.json.output[0].id,
     key_id,

@@ -4,14 +4,18 @@ import { toCall } from '../../http/auth.ts';
 import { disconnectSignal } from '../../http/event-stream.ts';
 import type { RetrievalDeps } from '../../knowledge-bases/retrieval/retrieve.ts';
 import { findStore } from './ids.ts';
+import { cancelFileBatch, createFileBatch, listBatchFiles, showFileBatch } from './manage-batches.ts';
 import { addFile, listStoreFiles, readFileContent, removeFile, showFile, updateFile } from './manage-files.ts';
 import { createStore, deleteStore, listStores, showStore, updateStore } from './manage-stores.ts';
 import {
   AddFile,
   ContentQuery,
+  CreateFileBatch,
   CreateVectorStore,
   DeletedVectorStore,
   DeletedVectorStoreFile,
+  FileBatch,
+  FileBatchParams,
   FileContent,
   SearchVectorStore,
   StoreFileList,
@@ -36,6 +40,7 @@ const config = { scope: 'knowledge' } as const;
 const idempotent = { ...config, idempotent: true } as const;
 const PATH = '/v1/vector_stores';
 const STORE = `${PATH}/:vector_store_id`;
+const BATCH = `${STORE}/file_batches/:file_batch_id`;
 const FILE = `${STORE}/files/:file_id`;
 
 /** Routes of OpenAI's vector stores: knowledge bases under another name. */
@@ -43,6 +48,7 @@ export function vectorStoreRoutes(app: App, deps: VectorStoreDeps): void {
   storeRoutes(app, deps);
   storeFileRoutes(app, deps);
   storedFileRoutes(app, deps);
+  fileBatchRoutes(app, deps);
   app.post(
     `${STORE}/search`,
     {
@@ -176,5 +182,50 @@ function storedFileRoutes(app: App, deps: VectorStoreDeps): void {
       config,
     },
     async (request) => readFileContent(deps, toCall(request), request.params, request.query.page ?? null),
+  );
+}
+
+/** Batches of files. */
+function fileBatchRoutes(app: App, deps: VectorStoreDeps): void {
+  const response = { 200: FileBatch };
+  const params = FileBatchParams;
+  app.post(
+    `${STORE}/file_batches`,
+    {
+      schema: { summary: 'Add a batch of files', tags, params: StoreParams, body: CreateFileBatch, response },
+      config: idempotent,
+    },
+    async (request) => createFileBatch(deps, toCall(request), request.params.vector_store_id, request.body),
+  );
+  app.get(BATCH, { schema: { summary: 'One file batch', tags, params, response }, config }, async (request) =>
+    showFileBatch(deps, toCall(request), request.params),
+  );
+  app.post(
+    `${BATCH}/cancel`,
+    {
+      schema: {
+        summary: 'Cancel a file batch',
+        description: 'Files that are not ingested yet become `cancelled`; the others stay in the store.',
+        tags,
+        params,
+        response,
+      },
+      config,
+    },
+    async (request) => cancelFileBatch(deps, toCall(request), request.params),
+  );
+  app.get(
+    `${BATCH}/files`,
+    {
+      schema: {
+        summary: 'List the files of a batch',
+        tags,
+        params,
+        querystring: StoreFileListQuery,
+        response: { 200: StoreFileList },
+      },
+      config,
+    },
+    async (request) => listBatchFiles(deps, toCall(request), request.params, request.query),
   );
 }

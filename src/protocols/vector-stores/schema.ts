@@ -187,19 +187,18 @@ export const VectorStoreFile = Type.Object(
 
 export type VectorStoreFile = Static<typeof VectorStoreFile>;
 
+const FILE_FIELDS = {
+  file_id: Type.String({ description: 'A file of the purpose `assistants`, `user_data` or `knowledge-base`.' }),
+  attributes: Type.Optional(Attributes),
+  chunking_strategy: Type.Optional(FileChunking),
+};
+
 /** Body of `POST /v1/vector_stores/{vector_store_id}/files`. */
-export const AddFile = Type.Object(
-  {
-    file_id: Type.String({ description: 'A file of the purpose `assistants`, `user_data` or `knowledge-base`.' }),
-    attributes: Type.Optional(Attributes),
-    chunking_strategy: Type.Optional(FileChunking),
-  },
-  {
-    [NULL_IS_ABSENT]: true,
-    title: 'AddVectorStoreFile',
-    examples: [{ file_id: FILE_ID, attributes: { region: 'eu' } }],
-  },
-);
+export const AddFile = Type.Object(FILE_FIELDS, {
+  [NULL_IS_ABSENT]: true,
+  title: 'AddVectorStoreFile',
+  examples: [{ file_id: FILE_ID, attributes: { region: 'eu' } }],
+});
 
 export type AddFile = Static<typeof AddFile>;
 
@@ -210,6 +209,60 @@ export const UpdateFile = Type.Object(
 );
 
 export type UpdateFile = Static<typeof UpdateFile>;
+
+/** Files of one batch. */
+const MAX_BATCH_FILES = 2000;
+
+/** Body of `POST /v1/vector_stores/{vector_store_id}/file_batches`. */
+export const CreateFileBatch = Type.Object(
+  {
+    file_ids: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: MAX_BATCH_FILES,
+        description: 'Files with the `attributes` and the `chunking_strategy` of the batch. Not with `files`.',
+      }),
+    ),
+    files: Type.Optional(
+      Type.Array(Type.Object(FILE_FIELDS), {
+        minItems: 1,
+        maxItems: MAX_BATCH_FILES,
+        description: 'Files with attributes and sizes of their own.',
+      }),
+    ),
+    attributes: Type.Optional(Attributes),
+    chunking_strategy: Type.Optional(FileChunking),
+  },
+  { [NULL_IS_ABSENT]: true, examples: [{ file_ids: [FILE_ID], attributes: { region: 'eu' } }] },
+);
+
+export type CreateFileBatch = Static<typeof CreateFileBatch>;
+
+/** The object of a file batch. */
+export const FileBatch = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('vector_store.files_batch'),
+    created_at: UnixSeconds,
+    vector_store_id: Type.String(),
+    status: Type.Enum([...FILE_STATUSES], { description: '`failed`: all of its files failed.' }),
+    file_counts: FileCounts,
+  },
+  {
+    examples: [
+      {
+        id: 'vsfb_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        object: 'vector_store.files_batch',
+        created_at: 1763683200,
+        vector_store_id: STORE_ID,
+        status: 'in_progress',
+        file_counts: { in_progress: 2, completed: 0, failed: 0, cancelled: 0, total: 2 },
+      },
+    ],
+  },
+);
+
+export type FileBatch = Static<typeof FileBatch>;
 
 /** Query parameters of all lists of this API. */
 export const StoreListQuery = Type.Object({
@@ -306,7 +359,12 @@ export const StoreParams = Type.Object({ vector_store_id: Type.String() });
 /** Path parameters of a file of a store. */
 export const StoreFileParams = Type.Object({ ...StoreParams.properties, file_id: Type.String() });
 
+/** Path parameters of a file batch. */
+export const FileBatchParams = Type.Object({ ...StoreParams.properties, file_batch_id: Type.String() });
+
 titleSchemas({
+  CreateFileBatch,
+  FileBatch,
   CreateVectorStore,
   UpdateVectorStore,
   VectorStore,
