@@ -164,6 +164,35 @@ describe('POST /v1/knowledge-bases/{kb_id}/documents', () => {
     assert.deepEqual(await kb.find('stone'), ['Marble is a stone.']);
   });
 
+  it('a search returns the last version of a document that is replaced again while the search is repeated', async (t) => {
+    const kb = await makeBase();
+    await kb.put({ key: 'a', text: 'Stone 0.' });
+    const { search } = api.deps.chunks;
+    let replacements = 0;
+    t.mock.method(api.deps.chunks, 'search', async (...args: Parameters<typeof search>) => {
+      const hits = await search.apply(api.deps.chunks, args);
+      if (replacements < 3) {
+        replacements += 1;
+        await kb.put({ key: 'a', text: `Stone ${replacements}.` });
+      }
+      return hits;
+    });
+    assert.deepEqual(await kb.find('stone'), ['Stone 3.']);
+  });
+
+  it('a search is not repeated for a hit whose document was deleted', async (t) => {
+    const kb = await makeBase();
+    await kb.put({ key: 'a', text: 'Granite is a stone.' });
+    const [document] = await kb.list();
+    const { search } = api.deps.chunks;
+    // The index keeps the chunks of the deleted document.
+    t.mock.method(api.deps.chunks, 'remove', async () => {});
+    await api.send('DELETE', path(kb.id, `/${document.id}`));
+    const searches = t.mock.method(api.deps.chunks, 'search', search);
+    assert.deepEqual(await kb.find('stone'), []);
+    assert.equal(searches.mock.callCount(), 2);
+  });
+
   it('a run that was killed between index and rows is repeated without a trace', async (t) => {
     const kb = await makeBase();
     await kb.put({ key: 'a', text: 'Granite is a stone.' });

@@ -77,6 +77,8 @@ const MIN_FUSED_CANDIDATES = 100;
 /** Over-fetch factor when deleted chunks leave fewer than top_k hits; capped by MAX_CANDIDATES. */
 const OVERFETCH_FACTOR = 10;
 const MAX_CANDIDATES = 2_000;
+/** Maximum searches after the first one while documents are replaced between a search and the reading of their rows. */
+const MAX_REPEATS = 8;
 /** Maximum results to rerank. */
 const MAX_RERANKED = 100;
 /** Hits whose passages are compared. With 50 or 100 the first five are as good. */
@@ -219,7 +221,8 @@ async function searchChunks(
   const languages = await documentLanguages(deps, base);
   const minimum = scoring === 'hybrid' || params.rerank ? MIN_FUSED_CANDIDATES : 0;
   let limit = Math.max(minimum, params.top_k * CANDIDATES_PER_RESULT);
-  for (let isRepeated = false; ; ) {
+  const stale = new Set<string>();
+  for (let repeats = 0; ; ) {
     const hits = await searchIndex(deps, base, {
       vector: embedded?.vector ?? null,
       vectorColumn: base.vectorColumn,
@@ -233,44 +236,46 @@ async function searchChunks(
       score: (hit) => (embedded === null ? scoreHit(hit, 'keyword', 0) : scoreHit(hit, scoring, embedded.hybridWeight)),
       bm25Scores: (ids) => deps.chunks.bm25Scores(base.id, ids, { text: query, languages, signal }),
     });
-    const { live, areMissing, areStale } = await loadLiveChunks(deps, base.id, bestHits, params);
+    const { live, areMissing, staleIds } = await loadLiveChunks(deps, base.id, bestHits, params);
     const isWidened = areMissing && live.length < params.top_k && hits.length >= limit && limit < MAX_CANDIDATES;
     if (isWidened) limit = Math.min(MAX_CANDIDATES, limit * OVERFETCH_FACTOR);
     // Documents may have been replaced since the search: the index had their present chunks before their rows were.
-    else if (!areStale || isRepeated) return live;
-    isRepeated = true;
+    // A hit that two searches return without a row belongs to a deleted document.
+    else if (repeats === MAX_REPEATS || staleIds.every((id) => stale.has(id))) return live;
+    else repeats++;
+    for (const id of staleIds) stale.add(id);
   }
 }
 
 /**
  * Loads the rows of the best hits. Hits of deleted documents, which the index may still contain, and of expired ones
- * are replaced by the next ones. `areMissing`: more hits could give more chunks. `areStale`: hits have no rows.
+ * are replaced by the next ones. `areMissing`: more hits could give more chunks. `staleIds`: hits without rows.
  */
 async function loadLiveChunks(
   deps: RetrievalDeps,
   baseId: string,
   bestHits: ReturnType<typeof rankHits>,
   params: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'> & { embedded: EmbeddedQuery | null },
-): Promise<{ live: LiveChunk[]; areMissing: boolean; areStale: boolean }> {
+): Promise<{ live: LiveChunk[]; areMissing: boolean; staleIds: string[] }> {
   const minimum = params.embedded?.match === undefined ? 0 : MAX_MATCHED;
   const count = params.rerank ? MAX_RERANKED : Math.max(params.top_k, minimum);
   const live: LiveChunk[] = [];
-  let areStale = false;
+  const staleIds: string[] = [];
   for (let from = 0; live.length < count; from += count) {
     const next = (await bestHits(from + count)).slice(from);
-    if (next.length === 0) return { live, areMissing: true, areStale };
+    if (next.length === 0) return { live, areMissing: true, staleIds };
     // Reranking may raise any score, so min_score applies afterwards.
     const eligible = params.rerank ? next : next.filter(({ score }) => score >= params.min_score);
     if (eligible.length === 0) break;
     const ids = eligible.map(({ id }) => id);
     const rows = new Map((await selectChunks(deps.db, baseId, ids, deps.now())).map((row) => [row.id, row]));
-    areStale ||= rows.size < ids.length;
+    staleIds.push(...ids.filter((id) => !rows.has(id)));
     for (const hit of eligible) {
       const row = rows.get(hit.id);
       if (row?.isExpired === false) live.push({ ...row, score: hit.score, scores: toComponents(hit) });
     }
   }
-  return { live: live.slice(0, count), areMissing: false, areStale };
+  return { live: live.slice(0, count), areMissing: false, staleIds };
 }
 
 function toComponents({ cosine, bm25, score }: ScoredHit): ComponentScores {
