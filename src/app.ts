@@ -133,6 +133,20 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   return app;
 }
 
+/** Creates the HTTP application of a worker: health and metrics. */
+export async function createWorkerApp(
+  deps: Deps & Pick<AppDeps, 'authenticateKey' | 'limiter'>,
+  version: string,
+): Promise<App> {
+  const { logger, limiter } = deps;
+  const authenticate = authenticateBy(deps);
+  const { bodyLimitBytes, trustedProxies } = deps.config;
+  const limits = { bodyLimitBytes, requestTimeoutMs: REQUEST_TIMEOUT_MS, corsOrigins: null };
+  const app = await createServer({ logger, trustedProxies, ...limits, authenticate, limiter });
+  healthRoutes(app, { ...deps, authenticate, version });
+  return app;
+}
+
 /** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration, audit log. Commands call it, too. */
 export function adminRoutes(app: App, deps: AdminDeps, pulls = new ModelPulls(deps)): void {
   organizationRoutes(app, deps);

@@ -21,8 +21,9 @@ import {
 } from './knowledge-bases/ingestion/ingestion-worker.ts';
 import { queueReEmbedding } from './knowledge-bases/ingestion/queue-re-embedding.ts';
 import { INGEST_SOURCE } from './knowledge-bases/jobs/ingest-job.ts';
+import type { JobKindName } from './lib/parse-jobs.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
-import type { JobKind } from './queue/define-job.ts';
+import { type JobKind, resizeSlots } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
 import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
@@ -55,11 +56,11 @@ export function defineJobs(queue: Pick<JobQueue, 'define'>): Promise<void> {
 /** Declares the jobs that this process takes from the queue. */
 function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
   return [
-    job(INGEST_SOURCE, ingestion.run),
-    job(CHECK_FILE, ingestion.checkFile),
-    job(RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency)),
-    job(RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
-    job(RUN_EVALUATION, ({ evaluationId }, signal) => runEvaluation(deps, evaluationId, signal)),
+    job('ingestion', INGEST_SOURCE, ingestion.run),
+    job('ingestion', CHECK_FILE, ingestion.checkFile),
+    job('batch', RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency)),
+    job('response', RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
+    job('evaluation', RUN_EVALUATION, ({ evaluationId }, signal) => runEvaluation(deps, evaluationId, signal)),
   ];
 }
 
@@ -102,7 +103,10 @@ export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null)
   const ingestion = startIngestion(deps);
   const jobs = declareJobs(deps, ingestion);
   await defineJobs(deps.jobs);
-  for (const { work } of jobs) work(deps.jobs, telemetry);
+  for (const { setting, kind, handler } of jobs) {
+    const slots = deps.config.jobs === null ? kind : resizeSlots(kind, deps.config.jobs.get(setting) ?? 0);
+    if (slots.concurrency > 0) deps.jobs.work(slots, telemetry === null ? handler : traced(telemetry, kind, handler));
+  }
   const stopping = new AbortController();
   const tasks = declareTasks(deps, stopping.signal).map(({ name, everyMs, run }) =>
     runPeriodically(everyMs, name, run, deps.logger),
@@ -117,10 +121,11 @@ export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null)
   };
 }
 
-/** A job kind with its handler. */
+/** A job kind with its handler, and its name in `QUIRE_JOBS`. */
 interface Job {
+  setting: JobKindName;
   kind: JobKind<object>;
-  work(queue: JobQueue, telemetry: JobTracer | null): void;
+  handler: JobHandler<object>;
 }
 
 /** Traces a run of a job. */
@@ -134,9 +139,11 @@ interface Task {
   run(): Promise<void>;
 }
 
-function job<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): Job {
-  const traced = (telemetry: JobTracer): JobHandler<Data> => {
-    return (data, signal) => telemetry.traceJob(kind.name, () => handler(data, signal));
-  };
-  return { kind, work: (queue, telemetry) => queue.work(kind, telemetry === null ? handler : traced(telemetry)) };
+function job<Data extends object>(setting: JobKindName, kind: JobKind<Data>, handler: JobHandler<Data>): Job {
+  // Only jobs of this kind reach the handler.
+  return { setting, kind, handler: handler as JobHandler<object> };
+}
+
+function traced(telemetry: JobTracer, kind: JobKind<object>, handler: JobHandler<object>): JobHandler<object> {
+  return (data, signal) => telemetry.traceJob(kind.name, () => handler(data, signal));
 }

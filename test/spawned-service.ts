@@ -13,7 +13,7 @@ export { until } from './deadline.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const START_FILE = join(ROOT, 'src/start.js');
 const SERVICE_READY = /^Quire is ready at (\S+)/m;
-const WORKER_READY = /^The Quire worker is ready/m;
+const WORKER_READY = /^The Quire worker is ready(?: at (\S+))?$/m;
 /** Guard for a hung start. Beside twenty other processes on two cores, a healthy start took more than 90 seconds. */
 const START_GUARD_MS = 240_000;
 
@@ -115,7 +115,10 @@ export function startApi(options: ServiceOptions): Promise<Service> {
   return start('api', SERVICE_READY, options);
 }
 
-/** Starts `quire worker`; its `url` is empty. Resolves when it is ready; rejects when it exits instead. */
+/**
+ * Starts `quire worker`; its `url` is empty without `QUIRE_WORKER_PORT`. Resolves when it is ready; rejects when it exits
+ * instead.
+ */
 export function startWorker(options: ServiceOptions): Promise<Service> {
   return start('worker', WORKER_READY, options);
 }

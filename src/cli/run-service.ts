@@ -27,7 +27,7 @@ import { StartOutput } from './start-output.ts';
 import type { StateDeps } from './state-command.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
-/** Aborts requests that run `drainMs` after SIGTERM. An aborted call ends after the current step of its engine. */
+/** Aborts requests that run `drainMs` after the delay. An aborted call ends after the current step of its engine. */
 const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 
 /** A process that starts, and how. */
@@ -164,7 +164,7 @@ async function startService(starting: StartingService): Promise<Booted> {
   const app = await lifecycle.start(
     'api',
     () => serveApi(config, { ...served, consoleFolder: CONSOLE_FOLDER }),
-    (listening) => drain(listening, logger, DRAIN_BOUNDS),
+    (listening) => drain(listening, logger, { ...DRAIN_BOUNDS, delayMs: config.drainDelay * 1_000 }),
   );
   const url = baseUrl(config.host, app);
   target.service.url = url;

@@ -21,8 +21,13 @@ export async function requireFreeAddress({ host, port }: Address): Promise<void>
 }
 
 /** Creates the API and binds its address. */
-export async function serveApi(address: Address, deps: AppDeps): Promise<App> {
-  const app = await createApp(deps, VERSION);
+export function serveApi(address: Address, deps: AppDeps): Promise<App> {
+  return listenOn(address, () => createApp(deps, VERSION));
+}
+
+/** Creates an application and binds its address. Throws an `OperatorError` when the address cannot be bound. */
+export async function listenOn(address: Address, create: () => Promise<App>): Promise<App> {
+  const app = await create();
   try {
     await app.listen({ host: address.host, port: address.port });
   } catch (error) {

@@ -3,6 +3,7 @@ import { requirePrivateHosts } from '../lib/address-policy.ts';
 import { parseRateLimits } from '../lib/parse-rate-limits.ts';
 import { parseTrustedProxies } from '../lib/parse-trusted-proxies.ts';
 import { CLIENT_DEFAULTS } from './defaults.ts';
+import { PROCESS_SETTINGS } from './process-settings.ts';
 import { SIGN_IN_SETTINGS } from './sign-in.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
@@ -57,6 +58,7 @@ export const SETTINGS = {
     default: CLIENT_DEFAULTS.port,
     description: 'Port to listen on; `0` picks a free port, reported by the ready line on stdout.',
   },
+  ...PROCESS_SETTINGS,
   dataDir: {
     env: 'QUIRE_DATA_DIR',
     file: 'data_dir',

@@ -14,6 +14,19 @@ describe('operation', () => {
     assert.ok(ready.json.checks.every((check: { ok: boolean }) => check.ok));
   });
 
+  it('GET /readyz is 503 from the begin of a shutdown, while other requests are answered', async (t) => {
+    api.app.shutdown.hasBegun = true;
+    t.after(() => {
+      api.app.shutdown.hasBegun = false;
+    });
+    const { status, json } = await api.send('GET', '/readyz', { key: null });
+    assert.deepEqual([status, json.status], [503, 'not_ready']);
+    assert.deepEqual(json.checks[0], { name: 'shutdown', ok: false, detail: 'This process is stopping.' });
+    assert.equal((await api.send('GET', '/healthz', { key: null })).status, 200);
+    const models = await api.send('GET', '/v1/models');
+    assert.deepEqual([models.status, models.headers.get('connection')], [200, 'close']);
+  });
+
   it('GET /version needs no key', async () => {
     assert.deepEqual((await api.send('GET', '/version', { key: null })).json, { version: '0.0.0' });
   });

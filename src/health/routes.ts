@@ -88,7 +88,7 @@ function readinessRoute(app: App, deps: ReadinessDeps): void {
       schema: {
         summary: 'Readiness: this process can answer',
         description:
-          '200 when the stores respond. An engine that does not respond is listed with `verbose`, and makes requests of its models fail with 503, but not this process unready.',
+          '200 when the stores respond and the process is not stopping. An engine that does not respond is listed with `verbose`, and makes requests of its models fail with 503, but not this process unready.',
         tags: ['Operation'],
         querystring: ReadinessQuery,
         response: { 200: Readiness, 503: Readiness },
@@ -98,8 +98,11 @@ function readinessRoute(app: App, deps: ReadinessDeps): void {
     async ({ query }, reply) => {
       const isVerbose = query.verbose !== undefined && query.verbose !== 'false';
       const [stores, engines] = await Promise.all([checkStores(deps), isVerbose ? checkEngines(deps) : []]);
-      const checks = [...stores, ...engines];
-      const isReady = stores.every((check) => check.ok);
+      const shutdown = app.shutdown.hasBegun
+        ? [{ name: 'shutdown', ok: false, detail: 'This process is stopping.' }]
+        : [];
+      const checks = [...shutdown, ...stores, ...engines];
+      const isReady = [...shutdown, ...stores].every((check) => check.ok);
       const pull = deps.modelsPull?.() ?? null;
       return reply
         .code(isReady ? 200 : 503)

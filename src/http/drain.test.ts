@@ -56,7 +56,7 @@ describe('drain', () => {
     await until(() => app.inFlight.count === 1);
     await leave(socket);
     let isDrained = false;
-    const drained = drain(app, logger, { drainMs: LONG_MS, abortMs: LONG_MS }).then(() => {
+    const drained = drain(app, logger, { delayMs: 0, drainMs: LONG_MS, abortMs: LONG_MS }).then(() => {
       isDrained = true;
     });
     await app.close();
@@ -65,6 +65,18 @@ describe('drain', () => {
     engine.resolve();
     await drained;
     assert.equal(app.inFlight.count, 0);
+  });
+
+  it('accepts requests during the delay, on connections that end with the response', async () => {
+    await startCall(async (_signal, reply) => reply.send('served'));
+    const { port } = app.server.address() as AddressInfo;
+    const call = () => fetch(`http://127.0.0.1:${port}/call`);
+    assert.equal((await call()).headers.get('connection'), 'keep-alive');
+    const drained = drain(app, logger, { delayMs: 300, drainMs: LONG_MS, abortMs: LONG_MS });
+    const answer = await call();
+    assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'close']);
+    await drained;
+    await assert.rejects(call());
   });
 
   it('waits for the onSend hooks of such a handler', async () => {
@@ -78,7 +90,7 @@ describe('drain', () => {
     await until(() => app.inFlight.count === 1);
     await leave(socket);
     let isDrained = false;
-    const drained = drain(app, logger, { drainMs: LONG_MS, abortMs: LONG_MS }).then(() => {
+    const drained = drain(app, logger, { delayMs: 0, drainMs: LONG_MS, abortMs: LONG_MS }).then(() => {
       isDrained = true;
     });
     await app.close();
@@ -97,7 +109,7 @@ describe('drain', () => {
       isSettled = true;
     });
     await until(() => app.inFlight.count === 1);
-    await drain(app, logger, { drainMs: 1, abortMs: LONG_MS });
+    await drain(app, logger, { delayMs: 0, drainMs: 1, abortMs: LONG_MS });
     assert.equal(isSettled, true);
   });
 
@@ -105,7 +117,7 @@ describe('drain', () => {
     const engine = Promise.withResolvers<void>();
     await startCall(() => engine.promise);
     await until(() => app.inFlight.count === 1);
-    await drain(app, logger, { drainMs: 1, abortMs: 1 });
+    await drain(app, logger, { delayMs: 0, drainMs: 1, abortMs: 1 });
     assert.equal(app.inFlight.count, 1);
     engine.resolve();
   });
@@ -125,7 +137,7 @@ describe('drain', () => {
     );
     await until(() => isWaiting);
     await leave(socket);
-    await drain(app, logger, { drainMs: LONG_MS, abortMs: LONG_MS });
+    await drain(app, logger, { delayMs: 0, drainMs: LONG_MS, abortMs: LONG_MS });
     hook.resolve();
     await new Promise(setImmediate);
     assert.equal(hasBegun, false);

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { engineUnavailable } from '../errors.ts';
 import { InFlight } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -10,6 +10,8 @@ declare module 'fastify' {
      * Handlers that have not settled. Handlers outlive closed connections, so connections cannot be counted instead.
      */
     inFlight: InFlight;
+    /** Whether the process has been told to stop. It still accepts requests until the drain delay has passed. */
+    shutdown: { hasBegun: boolean };
   }
 }
 
@@ -25,6 +27,7 @@ export function stopping() {
 export function countHandlers(app: Pick<App, 'decorate' | 'addHook'>): void {
   const inFlight = new InFlight();
   app.decorate('inFlight', inFlight);
+  app.decorate('shutdown', { hasBegun: false });
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function countedHandler(request, reply) {
@@ -36,8 +39,13 @@ export function countHandlers(app: Pick<App, 'decorate' | 'addHook'>): void {
   });
 }
 
+/** Maximum time for which a stopping process waits for a moment without new connections, and for their requests. */
+const MAX_BACKLOG_MS = 1_000;
+
 /** Bounds of a drain, in milliseconds. */
 export interface DrainBounds {
+  /** Time before new connections are rejected, in which load balancers see that `/readyz` answers 503. */
+  delayMs: number;
   /** Time that running requests have to complete. */
   drainMs: number;
   /** Time that aborted requests have to settle. */
@@ -45,12 +53,18 @@ export interface DrainBounds {
 }
 
 /**
- * Shuts the API down: rejects new requests, waits until every handler has settled (including those of disconnected
- * clients), and aborts requests that still run after `drainMs`. Afterwards no handler starts, so their dependencies can
- * be closed.
+ * Shuts the API down: reports the process as not ready, rejects new requests after `delayMs`, waits until every handler
+ * has settled, also when its client has disconnected, and aborts requests that still run after `drainMs`. Afterwards no
+ * handler starts, so their dependencies can be closed.
  */
-export async function drain(app: App, logger: Logger, { drainMs, abortMs }: DrainBounds): Promise<void> {
-  const settled = app.close().then(() => app.inFlight.settled());
+export async function drain(app: App, logger: Logger, { delayMs, drainMs, abortMs }: DrainBounds): Promise<void> {
+  app.shutdown.hasBegun = true;
+  await delay(delayMs);
+  await acceptBacklog(app);
+  // The requests of accepted connections are served.
+  const closed = new Promise((resolve) => app.server.close(resolve));
+  await Promise.race([closed, delay(Math.min(delayMs, MAX_BACKLOG_MS))]);
+  const settled = Promise.all([closed, app.close()]).then(() => app.inFlight.settled());
   if (!(await settlesWithin(settled, drainMs))) {
     // Aborts the `disconnectSignal` of every running request. Node's server has no list of WebSockets.
     app.server.closeAllConnections();
@@ -60,6 +74,24 @@ export async function drain(app: App, logger: Logger, { drainMs, abortMs }: Drai
     }
   }
   app.inFlight.close();
+}
+
+/**
+ * Resolves after a turn of the event loop in which no connection arrived, or after `MAX_BACKLOG_MS`. Closing the
+ * listener resets connections that wait to be accepted, and a proxy that has sent a request on one reports an error.
+ */
+async function acceptBacklog({ server }: Pick<App, 'server'>): Promise<void> {
+  const endMs = performance.now() + MAX_BACKLOG_MS;
+  let hasAccepted: boolean;
+  const onConnection = () => {
+    hasAccepted = true;
+  };
+  server.on('connection', onConnection);
+  do {
+    hasAccepted = false;
+    await setImmediate();
+  } while (hasAccepted && performance.now() < endMs);
+  server.off('connection', onConnection);
 }
 
 async function settlesWithin(work: Promise<void>, milliseconds: number): Promise<boolean> {

@@ -148,11 +148,13 @@ export async function createServer(options: ServerOptions): Promise<App> {
 }
 
 /** Headers of every response, whatever rejects the request. */
-function setCommonHeaders(app: Pick<App, 'addHook'>): void {
+function setCommonHeaders(app: Pick<App, 'addHook' | 'shutdown'>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const { requestIdHeader } = request.routeOptions.config.protocol ?? {};
     if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
+    // Proxies would reuse a kept connection at the moment when it is closed.
+    if (app.shutdown.hasBegun) reply.header('connection', 'close');
     done();
   });
 }
@@ -176,24 +178,34 @@ async function allowOrigins(app: App, origins: readonly string[]): Promise<void>
 /** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 100;
 
+/** Age at which a connection without any bytes is idle. The request of a younger one may be on its way. */
+const SILENT_MS = 1_000;
+
 /** Closes idle connections during a stop, which waits only for running requests. */
 function closeIdleOnStop(app: Pick<App, 'server' | 'addHook'>): void {
-  const sockets = new Set<Socket>();
+  /** Open connections with the times at which they were accepted. */
+  const sockets = new Map<Socket, number>();
   app.server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
+    sockets.set(socket, performance.now());
     socket.once('close', () => sockets.delete(socket));
   });
   const closeIdle = () => {
     app.server.closeIdleConnections();
     // Node counts connections without any bytes as busy until the headers timeout.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    const silentSince = performance.now() - SILENT_MS;
+    for (const [socket, acceptedAt] of sockets)
+      if (socket.bytesRead === 0 && acceptedAt <= silentSince) socket.destroy();
   };
   let check: NodeJS.Timeout | undefined;
+  let isClosed = false;
   app.addHook('preClose', async () => {
-    check = setInterval(closeIdle, IDLE_CHECK_MS);
+    if (!isClosed) check = setInterval(closeIdle, IDLE_CHECK_MS);
   });
   // `onClose` hooks can run before the server has closed.
-  app.server.once('close', () => clearInterval(check));
+  app.server.once('close', () => {
+    isClosed = true;
+    clearInterval(check);
+  });
 }
 
 /** OpenAI's Python client sends a content type with every POST, even without a body. */

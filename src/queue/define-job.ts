@@ -26,3 +26,10 @@ export interface JobConstraints {
 export function defineJob<Data extends object>(kind: Omit<JobKind<Data>, 'data'>): JobKind<Data> {
   return kind;
 }
+
+/** Returns the kind with another number of slots. With more of them, a group gets more; one is left to other groups. */
+export function resizeSlots<Data extends object>(kind: JobKind<Data>, concurrency: number): JobKind<Data> {
+  const perGroup = kind.perGroup ?? kind.concurrency;
+  const scaled = Math.max(perGroup, Math.floor((perGroup * concurrency) / kind.concurrency));
+  return { ...kind, concurrency, perGroup: Math.max(1, Math.min(scaled, concurrency - 1)) };
+}

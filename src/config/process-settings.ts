@@ -1,0 +1,31 @@
+import { Type } from 'typebox';
+import { parseJobs } from '../lib/parse-jobs.ts';
+
+/** Settings of one of several processes. */
+export const PROCESS_SETTINGS = {
+  drainDelay: {
+    env: 'QUIRE_DRAIN_DELAY',
+    file: 'drain_delay',
+    schema: Type.Integer({ minimum: 0, maximum: 600 }),
+    default: 0,
+    description:
+      'Seconds between SIGTERM and the moment when no new request is accepted. `/readyz` answers 503 from the signal on. Behind a load balancer: longer than the time in which its health checks find that.',
+  },
+  workerPort: {
+    env: 'QUIRE_WORKER_PORT',
+    file: 'worker_port',
+    schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
+    default: null,
+    description:
+      'Port of `quire worker` for `/healthz`, `/readyz`, `/version` and `/metrics`, on the address `QUIRE_HOST`. `0` picks a free port, reported by the ready line. Unset: a worker does not listen.',
+  },
+  jobs: {
+    env: 'QUIRE_JOBS',
+    file: 'jobs',
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    parse: parseJobs,
+    description:
+      'Kinds of jobs that this process runs, each with its number of concurrent jobs, such as `ingestion:4,batch:2`. Kinds: `ingestion`, `batch`, `response` (background responses), `evaluation`. Kinds that are absent are left to other processes. Unset: all kinds.',
+  },
+} as const;
