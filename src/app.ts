@@ -36,6 +36,7 @@ import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import type { Caller } from './lib/caller.ts';
 import type { LimitStore } from './limits/limit-store.ts';
+import { mcpServerRoutes } from './mcp-servers/routes.ts';
 import type { ModelAdminDeps } from './models/administration/admin-deps.ts';
 import { adminModelRoutes } from './models/administration/routes.ts';
 import { ModelPulls } from './models/downloads/model-pulls.ts';
@@ -111,6 +112,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   anthropicRoutes(app, deps);
   ollamaRoutes(app, { ...deps, pulls });
   mcpRoutes(app, deps, version);
+  mcpServerRoutes(app, deps);
   fileRoutes(app, deps);
   batchRoutes(app, deps);
   knowledgeBaseRoutes(app, deps);

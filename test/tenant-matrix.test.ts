@@ -95,6 +95,19 @@ const ID_FIELDS: Record<string, IdField> = {
     }),
   },
   ...Object.fromEntries(
+    ['POST /v1/responses', 'POST /v1/responses/input_tokens'].map((route): [string, IdField] => [
+      `${route} tools.connector_id`,
+      {
+        resource: 'server_id',
+        body: (id) => ({
+          model: 'general-8b',
+          input: 'text',
+          tools: [{ type: 'mcp', server_label: 'a', connector_id: id }],
+        }),
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
     ['input_tokens', 'compact'].flatMap((route): [string, IdField][] => [
       [
         `POST /v1/responses/${route} previous_response_id`,
@@ -227,6 +240,7 @@ const EXEMPT_FIELDS: Record<string, string> = {
   'input.tool_calls.id': 'chosen by the caller',
   'input.tool_call_id': 'chosen by the caller',
   'input.call_id': 'chosen by the caller',
+  'input.approval_request_id': 'names an item of the same conversation; `previous_response_id` is tried',
   'messages.content.id': 'chosen by the caller',
   'messages.content.tool_use_id': 'chosen by the caller',
   'GET /v1/models (anthropic) after_id': 'models are the same for all organizations',

@@ -15,6 +15,8 @@ export interface TenantResources {
   batch_id: string;
   response_id: string;
   policy_id: string;
+  /** A registered MCP server. */
+  server_id: string;
   key_id: string;
   organization_id: string;
   /** An item of the response. */
@@ -82,6 +84,7 @@ export async function createResources(api: TestApi, organization: string): Promi
     key_id,
     organization_id,
     policy_id: await create('/v1/guardrail-policies', policy),
+    server_id: await create('/v1/mcp-servers', { label: 'tools', url: 'https://mcp.example/' }),
   };
 }
 

@@ -31,6 +31,7 @@ export const ID_PREFIXES = {
   functionCall: 'fc_',
   functionCallOutput: 'fco_',
   compaction: 'cmp_',
+  mcpServer: 'mcps_',
   mcpCall: 'mcp_',
   mcpList: 'mcpl_',
   mcpApprovalRequest: 'mcpr_',

@@ -400,7 +400,6 @@ describe('validation of MCP tools', () => {
     [{ server_label: undefined }, 'server_label', 'missing_required_field'],
     [{ server_label: '1x' }, 'server_label'],
     [{ server_label: `a${'b'.repeat(64)}` }, 'server_label'],
-    [{ server_url: undefined }, 'server_url', 'missing_required_field'],
     [{ server_url: 'ftp://host/' }, 'server_url'],
     [{ server_url: 'not a url' }, 'server_url'],
     [{ server_url: 'http://user:pass-phrase@host/' }, 'server_url'],

@@ -22,8 +22,8 @@ export interface McpSource {
 }
 
 /** Identifies what a list was made for: another address or selection needs another list. */
-export function listSource({ server_url: url, allowed_tools: allowed }: ResolvedMcpTool): string {
-  return JSON.stringify([url, allowed]);
+export function listSource({ server_url: url, connector_id: id, allowed_tools: allowed }: ResolvedMcpTool): string {
+  return JSON.stringify([url ?? id, allowed]);
 }
 
 /** The newest list of a server's tools in the conversation or the output; null when there is none that can be used. */

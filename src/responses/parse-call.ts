@@ -13,13 +13,14 @@ import { checkMetadata } from '../knowledge-bases/metadata.ts';
 import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../knowledge-bases/store.ts';
 import type { Call } from '../lib/caller.ts';
+import { findRegisteredServer, type RegisteredServer } from '../mcp-servers/find-registered.ts';
 import { openCompaction } from './compaction.ts';
 import { type ConversationItem, toMessages } from './conversation.ts';
 import type { ResponseShell } from './emitter.ts';
 import { approvedCalls } from './mcp-tools.ts';
 import { parseInput } from './parse-input.ts';
 import type { McpServerTool } from './parse-mcp-tool.ts';
-import { type ParsedTools, parseTools, type SearchTool } from './parse-tools.ts';
+import { MAX_SERVERS, type ParsedTools, parseTools, type SearchTool } from './parse-tools.ts';
 import { continueConversation, findStoredItem } from './previous-response.ts';
 import { LOGPROBS, rejectUnsupported, toRequestError } from './request-fields.ts';
 import type { CreateResponse } from './schema.ts';
@@ -77,7 +78,7 @@ export async function parseResponseCall(
 ): Promise<ResponseCall> {
   const admission = admit(deps, call, { kind: 'chat', model: request.model });
   rejectUnsupported(request);
-  const tools = parseTools(request);
+  const tools = parseTools(request, await findServers(deps, call, request));
   const parameters = generationParameters(deps, request);
   if (request.metadata != null) checkMetadata(request.metadata, 'metadata');
   if (request.background === true && request.store === false)
@@ -126,6 +127,26 @@ async function parseConversation(
     images: { model, allowPrivateHosts: deps.config.allowPrivateHosts },
   };
   return [...earlier, ...(await parseInput(request.input, earlier, stored))];
+}
+
+/** Finds the registered servers that tools name, by the position of the tool. Throws 404 `mcp_server_not_found`. */
+async function findServers(
+  deps: ResponseDeps,
+  call: Call,
+  { tools }: CreateResponse,
+): Promise<Map<number, RegisteredServer>> {
+  const servers = new Map<number, RegisteredServer>();
+  for (const [index, { type, server_url: url, server_label: label, connector_id: id }] of (tools ?? []).entries()) {
+    if (type !== 'mcp' || (id === undefined && (url !== undefined || label === undefined))) continue;
+    const path = `tools.${index}`;
+    if (id !== undefined && url !== undefined)
+      throw invalidValue(`${path}.connector_id`, "cannot be combined with 'server_url'");
+    if (servers.size === MAX_SERVERS) throw invalidValue(path, `is one of more than ${MAX_SERVERS} MCP servers`);
+    const key = id === undefined ? { label: label ?? '' } : { id };
+    const param = `${path}.${id === undefined ? 'server_label' : 'connector_id'}`;
+    servers.set(index, await findRegisteredServer(deps, call, key, param));
+  }
+  return servers;
 }
 
 /** Throws 400 when a call is approved whose server is not among the tools. */

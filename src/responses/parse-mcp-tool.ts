@@ -1,64 +1,28 @@
 import { type Static, Type } from 'typebox';
-import { invalidValue, missingField } from '../errors.ts';
-import { MUST } from '../http/validation.ts';
+import { missingField } from '../errors.ts';
+import type { RegisteredServer } from '../mcp-servers/find-registered.ts';
 import type { McpAddress } from '../mcp-servers/mcp-connection.ts';
 import type { McpTool } from '../mcp-servers/mcp-tool.ts';
-
-/** Headers that the client of the protocol sets itself, or that belong to one connection. */
-const RESERVED_HEADERS: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'last-event-id',
-  'transfer-encoding',
-  'upgrade',
-]);
-const MAX_HEADERS = 32;
-/** Characters of all names and values of headers. */
-const MAX_HEADER_CHARACTERS = 16_384;
-
-/** Selects tools by name, or by the hint of the server that they only read. */
-export const McpToolFilter = Type.Object(
-  {
-    tool_names: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
-    read_only: Type.Optional(
-      Type.Boolean({ description: 'Whether the server says that the tool only reads (`readOnlyHint`).' }),
-    ),
-  },
-  { additionalProperties: false },
-);
-
-export type McpToolFilter = Static<typeof McpToolFilter>;
-
-const Label = Type.String({
-  pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$',
-  [MUST]: "begin with a letter and have at most 64 letters, digits, '_' and '-'",
-  description: 'Name of the server in items and calls; differs between the servers of a request.',
-});
-
-/** `allowed_tools` of an MCP server. */
-export const McpAllowedTools = Type.Union([Type.Array(Type.String(), { maxItems: 1_000 }), McpToolFilter]);
-
-/** `require_approval` of an MCP server. */
-export const McpApproval = Type.Union([
-  Type.Enum(['always', 'never']),
-  Type.Object(
-    { always: Type.Optional(McpToolFilter), never: Type.Optional(McpToolFilter) },
-    { additionalProperties: false },
-  ),
-]);
+import {
+  McpAllowedTools,
+  McpApproval,
+  type McpToolFilter,
+  parseServerHeaders,
+  parseServerUrl,
+  ServerLabel,
+} from '../mcp-servers/server-settings.ts';
 
 /** Fields of a tool of the type `mcp`. */
 export const McpToolFields = {
-  server_label: Type.Optional(Label),
+  server_label: Type.Optional(ServerLabel),
   server_url: Type.Optional(
-    Type.String({ maxLength: 2_048, description: 'Address of the server: Streamable HTTP. Not stored as a whole.' }),
+    Type.String({
+      maxLength: 2_048,
+      description:
+        'Address of the server: Streamable HTTP. Not stored as a whole. Absent for a registered server, which `connector_id` or `server_label` names.',
+    }),
   ),
+  connector_id: Type.Optional(Type.String({ maxLength: 256, description: 'Id of a registered server.' })),
   server_description: Type.Optional(
     Type.String({ maxLength: 4_096, description: 'Models read it with the descriptions of the tools.' }),
   ),
@@ -78,7 +42,8 @@ export const McpToolFields = {
 export const ResolvedMcpTool = Type.Object({
   type: Type.Literal('mcp'),
   server_label: Type.String(),
-  server_url: Type.String({ description: 'Scheme and host; the path may authenticate its user.' }),
+  server_url: Type.Optional(Type.String({ description: 'Scheme and host; the path may authenticate its user.' })),
+  connector_id: Type.Optional(Type.String({ description: 'Id of a registered server.' })),
   server_description: Type.Union([Type.String(), Type.Null()]),
   allowed_tools: Type.Union([McpAllowedTools, Type.Null()]),
   require_approval: McpApproval,
@@ -92,7 +57,8 @@ type McpRequestTool = Static<ReturnType<typeof Type.Object<typeof McpToolFields>
 export interface McpServerTool {
   label: string;
   address: McpAddress;
-  allowedTools: Static<typeof McpAllowedTools> | null;
+  /** Each allows the tool. Null: all. */
+  allowedTools: readonly (Static<typeof McpAllowedTools> | null)[];
   requireApproval: Static<typeof McpApproval>;
   /** Names of the only tools that `tool_choice` allows; absent: all. */
   choosable?: readonly string[];
@@ -100,70 +66,44 @@ export interface McpServerTool {
   resolved: ResolvedMcpTool;
 }
 
-/** Parses a tool of the type `mcp`. Throws 400 with the dotted path. */
-export function parseMcpServerTool(tool: McpRequestTool, path: string): McpServerTool {
+/**
+ * Parses a tool of the type `mcp`. `registered`: the server that it names instead of an address, whose settings apply
+ * where the tool has none. Throws 400 with the dotted path.
+ */
+export function parseMcpServerTool(
+  tool: McpRequestTool,
+  path: string,
+  registered: RegisteredServer | null,
+): McpServerTool {
   const { server_label: label, server_url: address } = tool;
   if (label === undefined) throw missingField(`${path}.server_label`);
-  if (address === undefined) throw missingField(`${path}.server_url`);
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw invalidValue(`${path}.server_url`, 'must be an http or https URL');
-  if (url.username !== '' || url.password !== '')
-    throw invalidValue(`${path}.server_url`, "must not contain a password; use 'authorization' or 'headers'");
+  if (address === undefined && registered === null) throw missingField(`${path}.server_url`);
+  const url = parseServerUrl(address ?? registered?.url ?? '', `${path}.server_url`);
   const allowedTools = tool.allowed_tools ?? null;
-  const requireApproval = tool.require_approval ?? 'always';
+  const requireApproval = tool.require_approval ?? registered?.requireApproval ?? 'always';
+  const shownUrl = url.pathname === '/' && url.search === '' ? url.origin : `${url.origin}/<redacted>`;
   return {
     label,
-    address: { url: url.href, headers: parseHeaders(tool, path) },
-    allowedTools,
+    address: { url: url.href, headers: { ...registered?.headers, ...parseServerHeaders(tool, `${path}.`) } },
+    allowedTools: [registered?.allowedTools ?? null, allowedTools],
     requireApproval,
     resolved: {
       type: 'mcp',
       server_label: label,
-      server_url: url.pathname === '/' && url.search === '' ? url.origin : `${url.origin}/<redacted>`,
-      server_description: tool.server_description ?? null,
+      ...(registered === null ? { server_url: shownUrl } : { connector_id: registered.id }),
+      server_description: tool.server_description ?? registered?.description ?? null,
       allowed_tools: allowedTools,
       require_approval: requireApproval,
     },
   };
 }
 
-function parseHeaders({ headers = {}, authorization }: McpRequestTool, path: string): Record<string, string> {
-  const entries = Object.entries(headers);
-  const characters = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  if (entries.length > MAX_HEADERS || characters > MAX_HEADER_CHARACTERS)
-    throw invalidValue(
-      `${path}.headers`,
-      `must have at most ${MAX_HEADERS} headers with ${MAX_HEADER_CHARACTERS} characters`,
-    );
-  const parsed = new Headers();
-  for (const [name, value] of entries) {
-    const lowerCase = name.toLowerCase();
-    if (RESERVED_HEADERS.has(lowerCase) || lowerCase.startsWith('mcp-'))
-      throw invalidValue(`${path}.headers`, `must not contain '${lowerCase}', which the service sets`);
-    try {
-      parsed.set(name, value);
-    } catch {
-      // The message of the error quotes the value.
-      throw invalidValue(`${path}.headers`, 'must be names and values of HTTP headers');
-    }
-  }
-  if (authorization !== undefined) {
-    if (parsed.has('authorization'))
-      throw invalidValue(`${path}.authorization`, "cannot be combined with a header 'authorization'");
-    try {
-      parsed.set('authorization', `Bearer ${authorization}`);
-    } catch {
-      throw invalidValue(`${path}.authorization`, 'must be a value of an HTTP header');
-    }
-  }
-  return Object.fromEntries(parsed);
-}
-
-/** Whether `allowed_tools` allows the tool. */
+/** Whether `allowed_tools` of the registered server and of the request allow the tool. */
 export function isAllowed(allowedTools: McpServerTool['allowedTools'], tool: McpTool): boolean {
-  if (allowedTools === null) return true;
-  return matchesFilter(Array.isArray(allowedTools) ? { tool_names: allowedTools } : allowedTools, tool);
+  return allowedTools.every((allowed) => {
+    if (allowed === null) return true;
+    return matchesFilter(Array.isArray(allowed) ? { tool_names: allowed } : allowed, tool);
+  });
 }
 
 /**

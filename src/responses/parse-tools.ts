@@ -2,6 +2,7 @@ import type { FunctionTool, ToolChoice } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import type { SearchType } from '../knowledge-bases/retrieval/schema.ts';
 import { toKnowledgeBaseId } from '../knowledge-bases/vector-store-id.ts';
+import type { RegisteredServer } from '../mcp-servers/find-registered.ts';
 import type { Condition } from '../search/filter.ts';
 import { mcpFunctionName } from './mcp-function-name.ts';
 import { parseAttributeFilter } from './parse-attribute-filter.ts';
@@ -39,8 +40,14 @@ export interface ParsedTools {
   resolved: ResolvedTool[];
 }
 
-/** Parses `tools` and `tool_choice`. Throws 400 with the dotted path. */
-export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'>): ParsedTools {
+/**
+ * Parses `tools` and `tool_choice`. `registered`: the MCP servers that tools name instead of an address, by the
+ * position of the tool. Throws 400 with the dotted path.
+ */
+export function parseTools(
+  request: Pick<CreateResponse, 'tools' | 'tool_choice'>,
+  registered: ReadonlyMap<number, RegisteredServer> = new Map(),
+): ParsedTools {
   const functions: FunctionTool[] = [];
   const functionPaths: string[] = [];
   const resolved: ResolvedTool[] = [];
@@ -58,7 +65,7 @@ export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'
       tablePaths.push(path);
       resolved.push({ type: 'query_table' });
     } else if (tool.type === 'mcp') {
-      const server = parseMcpServerTool(tool, path);
+      const server = parseMcpServerTool(tool, path, registered.get(index) ?? null);
       if (mcpServers.some(({ label }) => label === server.label))
         throw invalidValue(`${path}.server_label`, 'is already the label of another server');
       if (mcpServers.length === MAX_SERVERS) throw invalidValue(path, `is one of more than ${MAX_SERVERS} MCP servers`);
@@ -123,8 +130,8 @@ interface ParsedSearch {
   resolved: ResolvedTool;
 }
 
-/** Each is a connection. */
-const MAX_SERVERS = 16;
+/** MCP servers of a request: each is a connection. */
+export const MAX_SERVERS = 16;
 const DEFAULT_RESULTS = 10;
 
 function parseSearch(tool: RequestTool, path: string): ParsedSearch {

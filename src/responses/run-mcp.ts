@@ -99,10 +99,13 @@ async function listTools(
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error;
     const { type, code, message } = error.error;
-    deps.logger.warn({ server: server.resolved.server_url, type, code }, 'tools of an MCP server could not be listed');
+    deps.logger.warn({ server: serverName(server), type, code }, 'tools of an MCP server could not be listed');
     return { tools: [], error: message };
   }
 }
+
+/** Host or id of a server, for logs. */
+const serverName = ({ resolved }: McpServerTool): string | undefined => resolved.server_url ?? resolved.connector_id;
 
 /** Throws 400 when the request makes the model call a tool that no server offers. */
 export function requireChosenTool(loop: McpLoop): void {
@@ -243,7 +246,7 @@ async function callTool(loop: McpLoop, call: McpCall, maxCharacters: number): Pr
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error;
     const { type, code } = error.error;
-    deps.logger.warn({ server: call.server.resolved.server_url, type, code }, 'call of an MCP tool failed');
+    deps.logger.warn({ server: serverName(call.server), type, code }, 'call of an MCP tool failed');
     return failed(error.error);
   }
   try {

@@ -17,6 +17,7 @@ import { selectKnowledgeBases } from '../knowledge-bases/store.ts';
 import { type Call, serviceCaller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeError } from '../lib/operator-error.ts';
+import { deleteMcpServersOfOrganization } from '../mcp-servers/store.ts';
 import { deleteResponses } from '../responses/find-response.ts';
 import { deletePeople } from '../users/store.ts';
 
@@ -56,6 +57,7 @@ const STEPS: readonly Step[] = [
   purgeKnowledgeBases,
   purgeFiles,
   purgePolicies,
+  purgeMcpServers,
   purgeReplays,
   purgePeople,
 ];
@@ -146,6 +148,12 @@ async function purgePolicies({ organizationId, ...purge }: Purge): Promise<boole
     (bounds) => selectPolicies(purge.db.sql, organizationId, bounds),
     ({ id }) => deletePolicy(purge, serviceCall(organizationId), id),
   );
+}
+
+/** Registered servers, with their credentials. */
+async function purgeMcpServers({ db, organizationId }: Purge): Promise<boolean> {
+  await deleteMcpServersOfOrganization(db.sql, organizationId);
+  return true;
 }
 
 /** Stored responses to requests with an `Idempotency-Key`. */
