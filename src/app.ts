@@ -60,7 +60,7 @@ import { userRoutes } from './users/routes.ts';
 /** Dependencies of the admin API. */
 export type AdminDeps = Omit<AccountAdminDeps, 'keySpending'> & ModelAdminDeps & ConfigurationDeps;
 
-/** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
+/** Dependencies of the API: of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps &
   AdminDeps & {
     /** Resolves the caller of an `Authorization` header; throws 401. */

@@ -14,7 +14,7 @@ import type { UsageRecord } from './lib/usage-record.ts';
 import type { JobQueue } from './queue/job-queue.ts';
 import type { ChunkIndex } from './search/chunk-index.ts';
 
-/** Dependencies of the use cases. Each takes only what it needs: `Pick<Deps, 'db' | 'models'>`. */
+/** Dependencies of the use cases. Each takes only the ones that it needs: `Pick<Deps, 'db' | 'models'>`. */
 export interface Deps {
   config: Config;
   logger: Logger;

@@ -178,7 +178,7 @@ export class CreditReservations {
     share.isExtending = false;
   }
 
-  /** Gives back unused credits, and follows changes of limits of which this process was not notified. Never rejects. */
+  /** Gives back unused credits, and applies changes of limits without a notification to this process. Never rejects. */
   giveBack(): Promise<void> {
     this.#givingBack = this.#givingBack
       .then(() => this.#giveBack())

@@ -51,7 +51,7 @@ export class CreditShare {
     return grantedMicros < minMicros ? null : this.#add(grantedMicros);
   }
 
-  /** Ends a reservation. `costMicros` is what the ledger has deducted from account and lease. */
+  /** Ends a reservation. `costMicros` is the amount that the ledger has deducted from account and lease. */
   settle(reservedMicros: number, costMicros: number): void {
     this.#reservedMicros -= reservedMicros;
     this.#leasedMicros -= costMicros;

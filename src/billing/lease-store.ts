@@ -124,7 +124,7 @@ export async function lowerLeases(
   return new Map(rows.map(({ account, amount }) => [account, Number(amount)]));
 }
 
-/** Ends a revoked lease of which the process uses nothing. */
+/** Ends a revoked lease that the process does not use. */
 export async function deleteRevokedLease(sql: Sql, processId: string, account: string): Promise<void> {
   const ofProcess = and(eq(creditLeases.processId, processId), eq(creditLeases.account, account));
   await sql.delete(creditLeases).where(and(ofProcess, eq(creditLeases.amountMicros, 0)));

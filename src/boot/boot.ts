@@ -34,7 +34,7 @@ import { openBlobs, openDatabase, openIndex, openJobs, openLease } from './store
 /** Interval at which the last uses of keys are stored. */
 const KEY_USES_MS = 60_000;
 
-/** The dependencies of the use cases, and what the API needs in addition. */
+/** The dependencies of the use cases, and the additional ones of the API. */
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;

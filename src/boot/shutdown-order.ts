@@ -7,7 +7,7 @@ import type { Lifecycle } from '../lib/lifecycle.ts';
 export const SHUTDOWN_ORDER = [
   // The model download of the first start.
   'initial pull',
-  // Accepts no new requests. Running requests settle and record their usage, including those of disconnected clients.
+  // Accepts no new requests. Running requests settle and record their usage, also after their client has disconnected.
   'api',
   // Jobs stop at a resumable point and return to the queue.
   'worker',
@@ -26,7 +26,7 @@ export const SHUTDOWN_ORDER = [
   // Returns shares of limits and slots to other processes.
   'rate limits',
   'cache statistics',
-  // Ends what the process holds: unused credits, slots.
+  // Returns unused credits and slots of the process.
   'process lease',
   'key uses',
   'index',

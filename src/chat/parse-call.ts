@@ -19,7 +19,7 @@ export interface ChatCall {
   readonly admission: Admission<'chat'>;
   readonly input: Readonly<GenerationInput & { prompt: ChatPrompt }>;
   readonly knowledgeBaseIds: readonly string[];
-  /** Parameters of the search that replace those of chats. */
+  /** Parameters of the search that replace the parameters of chats. */
   readonly search?: Partial<Retrieval>;
   /** Whether a stream ends with a chunk that has the usage. */
   readonly includesUsage: boolean;

@@ -4,7 +4,7 @@ import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
 /** The state command that calls the admin API. Its input is an `OperatorRequest`. */
 export const ADMIN_API = 'admin api';
 
-/** Dependencies of commands that need the database: those of the running service, or opened by the command itself. */
+/** Dependencies of commands that need the database: taken from the running service, or opened by the command itself. */
 export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {
   callAdminApi(request: OperatorRequest): Promise<OperatorResponse>;
 };

@@ -9,7 +9,7 @@ export interface RerankEngineRequest {
   scope?: string;
 }
 
-/** How the scores of a reranker combine with those of a search. */
+/** Weights that combine the scores of a reranker with the scores of a search. */
 export interface RerankScoreWeights {
   /** Weight of the search score in the score of a reranked chunk, 0 to 1. */
   searchWeight: number;

@@ -73,7 +73,7 @@ export class PartReader {
 export interface SectionPlace {
   /** Levels by which its headings become deeper. */
   level: number;
-  /** Whether its pages and cells are those of the written document. */
+  /** Whether its pages and cells are the same as in the written document. */
   keepsPlaces?: boolean;
 }
 

@@ -11,7 +11,7 @@ export type StoredContent = Pick<FileRow, 'blobKey' | 'bytes' | 'sha256'>;
 const MAX_WRITE_MS = 60 * 60 * 1000;
 
 /**
- * Stores the bytes of a file. They are orphaned until `commitFile`: the sweep deletes what a crash leaves behind. On
+ * Stores the bytes of a file. They are orphaned until `commitFile`: after a crash, the sweep deletes them. On
  * errors, nothing is stored.
  */
 export async function storeContent(

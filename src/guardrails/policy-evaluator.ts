@@ -16,7 +16,7 @@ export interface FoundTopic extends TopicRule {
   isLookalike: boolean;
 }
 
-/** Decision about one text and what it is based on. */
+/** Decision about one text, with its evidence. */
 export interface Evaluation extends Decision {
   /** Null when no category is enabled. */
   scores: ModerationScores | null;

@@ -103,7 +103,7 @@ export class TopicMatcher {
     this.#states[state]?.topics.push({ index, length, needsStart, needsEnd });
   }
 
-  /** Breadth first, so that the fallback of a state is complete before those of longer states need it. */
+  /** Breadth first, so that the fallback of a state is complete before longer states need it. */
   #linkFallbacks(): void {
     const queue = [0];
     for (const state of queue) {

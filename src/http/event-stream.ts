@@ -108,7 +108,7 @@ class FrameWriter {
     if (this.#buffer === '' && !this.#raw.writableEnded && !this.#raw.destroyed) this.#raw.flushHeaders();
   }
 
-  /** Writes a comment immediately, unless the client does not read what it has been sent. */
+  /** Writes a comment immediately, unless the client has not read the bytes before it. */
   keepAlive(): void {
     const { keepAlive } = this.#format;
     if (keepAlive !== null && !this.#raw.writableNeedDrain && !this.#raw.destroyed) this.#raw.write(keepAlive);

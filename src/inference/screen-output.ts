@@ -9,7 +9,7 @@ export type ChoiceEvent = Exclude<GenerationEvent, { type: 'usage' | 'prompt-end
  * Screens the answers of a generation that is not streamed. Each choice is screened as one text: its content, followed
  * by the names and arguments of its tool calls. A choice that a policy blocks becomes the replacement text with the
  * reason `content_filter`; its reasoning, tool calls and log probabilities are dropped. Other events are returned
- * unchanged. `notice`: what the policy says of the answers, for the response.
+ * unchanged. `notice`: the decision of the policy about the answers, for the response.
  */
 export async function screenOutput(
   deps: Pick<Deps, 'screen'>,

@@ -7,7 +7,7 @@ export interface SemaphoreLimits {
   perGroup: number;
   /** Total weight of the permits, in any unit; a heavier permit is granted alone. Default: no limit. */
   maxWeight?: number;
-  /** Weight at which a group gets no further permit, so that permits of others fit beside its own. */
+  /** Weight at which a group gets no further permit, so that permits of other groups fit beside its own. */
   maxGroupWeight?: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Call } from './caller.ts';
 
-/** Bounds of what a call may cost, in micros. */
+/** Bounds of the cost of a call, in micros. */
 export interface CostBounds {
   /** The least amount that the call is worth starting with. */
   minMicros: number;

@@ -39,7 +39,7 @@ interface NamedLimit {
   limit: number;
 }
 
-/** The limits that a request of one class counts against: those of its key, then those of its organization. */
+/** The limits that a request of one class counts against: the limits of its key, then of its organization. */
 interface Plan {
   requests: Bucket[];
   tokens: Bucket[];
@@ -51,7 +51,7 @@ interface Plan {
 }
 
 /**
- * Limits the requests of every key, and those of all keys of an organization together. A rejected request takes nothing
+ * Limits the requests of every key, and the requests of all keys of an organization together. A rejected request takes nothing
  * from any bucket, so a client that waits for `Retry-After` succeeds.
  */
 export class KeyRateLimiter implements RateLimiter {

@@ -39,7 +39,7 @@ export interface SharedStoreDeps {
   databaseNow?: () => number;
 }
 
-/** Shares that an exchange returns besides those of its demands. */
+/** Shares that an exchange returns besides the demanded ones. */
 type Returned = 'none' | 'idle' | 'all';
 
 /** A demand that only the database can decide. */
@@ -196,7 +196,7 @@ export class SharedLimitStore implements LimitStore {
     }
   }
 
-  /** The shares of the demands with what they need, and those to return with nothing. */
+  /** The shares of the demands with the needed amounts, and the shares to return with zero. */
   #select(demands: readonly Demand[], returned: Returned) {
     const buckets = new Map<BucketShare, number[]>();
     const slots = new Map<SlotShare, number>();

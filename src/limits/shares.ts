@@ -1,7 +1,7 @@
 import { type BucketState, bucketState, fullAfter, WINDOW_MS, waitMs } from './gcra.ts';
 import type { Bucket, Slots } from './limit-store.ts';
 
-/** Time for which a process trusts its view of shared buckets and slots, and keeps what it does not use. */
+/** Time for which a process trusts its view of shared buckets and slots, and keeps unused shares. */
 export const SHARE_MS = 1_000;
 /** A process takes the refill of this time ahead, so that only small limits cost a statement per request. */
 const PREFETCH_MS = 1_000;

@@ -17,7 +17,7 @@ const LIMITS = {
 
 /**
  * Limits failed attempts to sign in. Accounts that do not exist are limited as well, so that a limit does not tell them
- * apart. A known device counts on its own, so that guesses of others do not lock the owner of an account out.
+ * apart. A known device counts on its own, so that guesses from other devices do not lock out the owner of an account.
  */
 export function signInLimiter(store: Pick<LimitStore, 'take' | 'charge'>): SignInLimits {
   return {

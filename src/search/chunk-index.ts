@@ -212,7 +212,7 @@ export class ChunkIndex {
     return this.#inTurn(search.signal, () => this.#read(baseId, [], (table) => searchTable(table, search)));
   }
 
-  /** Returns BM25 scores, equal to those of a search, for the chunks that contain a word of the query. */
+  /** Returns the BM25 scores of a search for the given chunks that contain a word of the query. */
   async bm25Scores(
     baseId: string,
     ids: readonly string[],

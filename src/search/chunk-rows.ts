@@ -54,7 +54,7 @@ export const BASE_SCHEMA = new Schema([
   new Field(FIRST_VECTOR_COLUMN, vectorType, true),
 ]);
 
-/** Names of the columns that the chunks need beside those of every table. */
+/** Names of the columns that the chunks need beside the columns of every table. */
 export function rangeColumns(chunks: readonly IndexedChunk[]): string[] {
   return [...new Set(chunks.flatMap(({ fields }) => [...fieldRanges(fields).keys()]))];
 }

@@ -148,7 +148,7 @@ export function tuneVectorQuery(query: VectorQuery, { rows, limit }: { rows: num
   return query.nprobes(probes).refineFactor(Math.max(REFINE_FACTOR, Math.ceil(MIN_REFINED / limit)));
 }
 
-/** Adds missing numeric columns up to the maximum. Returns those of the requested columns that exist then. */
+/** Adds missing numeric columns up to the maximum. Returns the requested columns that exist then. */
 export async function addColumns(table: Table, requested: readonly string[]): Promise<string[]> {
   const existing = (await tableFacts(table)).columns;
   const room = Math.max(0, MAX_COLUMNS - existing.size);

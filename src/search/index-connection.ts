@@ -2,7 +2,7 @@ import { type Connection, connect, Session, type Table } from '@lancedb/lancedb'
 import { BASE_SCHEMA } from './chunk-rows.ts';
 import { callIndex } from './index-outage.ts';
 
-/** Sizes of LanceDB's caches, whose own defaults are 6 GiB and 1 GiB. */
+/** Sizes of LanceDB's caches. LanceDB's defaults are 6 GiB and 1 GiB. */
 export interface IndexCaches {
   /** Index data. The indexes of 200,000 chunks take 128 MB. */
   indexMb: number;

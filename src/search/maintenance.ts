@@ -26,7 +26,7 @@ const MAX_DELETED_SHARE = 0.1;
  */
 const MAX_UNINDEXED_ROWS = 2_000;
 const MAX_UNINDEXED_SHARE = 0.1;
-/** Maximum fragments, each of which a search opens; more are tolerated while more writes follow. */
+/** Maximum fragments. A search opens every fragment. More are tolerated while more writes follow. */
 const MAX_FRAGMENTS = 24;
 const MAX_FRAGMENTS_BUSY = 96;
 

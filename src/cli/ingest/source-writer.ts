@@ -104,7 +104,7 @@ export class SourceWriter {
     }
   }
 
-  /** Creates the knowledge base, or uses the one that a concurrent command of the same name creates. */
+  /** Creates the knowledge base, or uses a knowledge base of that name that a concurrent command creates. */
   async #createBase(): Promise<void> {
     const { id, isNew } = await createKnowledgeBaseOnce(this.#api, this.#base.name);
     this.#base.id = id;

@@ -8,7 +8,7 @@ import { isSupportedFile } from '../file-formats.ts';
 import { type Attachment, ConfluenceApi, type ConfluencePage, type Space } from './confluence-api.ts';
 import { storageToMarkdown } from './storage-to-markdown.ts';
 
-/** Space keys; those of personal spaces begin with a tilde. */
+/** Space keys. Keys of personal spaces begin with a tilde. */
 const SpaceKey = Type.String({
   pattern: '^~?[A-Za-z0-9._:-]{1,255}$',
   [MUST]:
@@ -16,7 +16,7 @@ const SpaceKey = Type.String({
 });
 /** Maximum ancestors of a page. */
 const MAX_ANCESTORS = 100;
-/** Prefix of the keys of attachments; those of pages are numbers. */
+/** Prefix of the keys of attachments. Keys of pages are numbers. */
 const ATTACHMENT = 'attachment:';
 
 const Config = Type.Object({

@@ -29,7 +29,7 @@ const BLOCKS: ReadonlySet<string> = new Set([
  */
 export function storageToMarkdown(storage: string): string {
   const writer = new MarkdownWriter();
-  // Not the XML mode, which knows five entities: storage format uses those of HTML.
+  // Not the XML mode, which knows five entities: the storage format uses the entities of HTML.
   const parser = new Parser(writer, { recognizeSelfClosing: true, recognizeCDATA: true, decodeEntities: true });
   parser.end(storage);
   return writer.finish();

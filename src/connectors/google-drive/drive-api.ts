@@ -92,7 +92,7 @@ export class DriveApi {
     return this.#client.json(`${this.#files}/${encodeURIComponent(id)}?${query}`, signal);
   }
 
-  /** Returns the ids of the shared drives of which the account is a member. */
+  /** Returns the ids of the account's shared drives. */
   async driveIds(signal: AbortSignal): Promise<string[]> {
     const drives = readPages(async (pageToken) => {
       const query = new URLSearchParams({

@@ -7,7 +7,7 @@ import { ServiceError } from '../http/rest-client.ts';
 import type { DriveApi } from './drive-api.ts';
 import { type DriveSelection, DriveTree, FOLDER } from './drive-tree.ts';
 
-/** A complete listing repairs what the change logs of Drive miss, such as folders that were shared before. */
+/** A complete listing finds files that the change logs of Drive miss, such as folders that were shared before. */
 const COMPLETE_LISTING_MS = 7 * 86_400_000;
 /** Statuses of a page token that Drive does not know any more, and of a shared drive that is gone. */
 const EXPIRED: ReadonlySet<number> = new Set([400, 404, 410]);
@@ -75,7 +75,7 @@ async function readRoots(api: DriveApi, ids: readonly string[] | undefined, sign
   return roots;
 }
 
-/** Returns the token of each change log: that of the account, and those of its shared drives. */
+/** Returns the token of each change log: one for the account, one for each of its shared drives. */
 async function startTokens(api: DriveApi, includeDrives: boolean, signal: AbortSignal): Promise<Tokens> {
   const tokens: Tokens = { '': await api.startPageToken(null, signal) };
   for (const id of includeDrives ? await api.driveIds(signal) : []) tokens[id] = await api.startPageToken(id, signal);

@@ -27,7 +27,7 @@ export interface Validators {
 /** Result of fetching a URL. */
 export type FetchedPage =
   | { kind: 'unchanged' }
-  /** The body of an item, with what the crawl needs of it. `facts` is null for formats other than HTML. */
+  /** The body of an item, with the facts that the crawl needs. `facts` is null for formats other than HTML. */
   | {
       kind: 'page';
       body: Buffer;

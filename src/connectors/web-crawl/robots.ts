@@ -17,7 +17,7 @@ const MAX_ROBOTS_BYTES = 512_000;
 const ROBOTS_TIMEOUT_MS = 20_000;
 /** Limits of the sitemap protocol: bytes of one sitemap. */
 const MAX_SITEMAP_BYTES = 52_428_800;
-/** Sitemaps read in one crawl, including those of indexes. */
+/** Sitemaps read in one crawl, including sitemaps of indexes. */
 const MAX_SITEMAPS = 100;
 /** URLs taken from the sitemaps of one crawl. */
 const MAX_SITEMAP_URLS = 100_000;

@@ -8,7 +8,7 @@ import type { UpstreamClient } from './upstream-client.ts';
 
 /** Embedded once to detect the dialect of a server: no model tokenizes it to nothing. */
 const PROBE_INPUT = 'library';
-/** Maximum bytes of a response: 32 vectors of 1,024 floats have less than a megabyte, those of other models more. */
+/** Maximum bytes of a response: 32 vectors of 1,024 floats have less than a megabyte, vectors of other models more. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 const MAX_INFO_BYTES = 64 * 1024;
 const NO_INFO: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 415, 422, 501]);

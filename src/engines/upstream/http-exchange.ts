@@ -72,7 +72,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#onAbort);
     const { origin, path, method, body } = request;
     const headers = { ...request.headers, ...traceHeaders() };
-    // The timeouts of this class replace those of undici, because they include the wait for a connection.
+    // The timeouts of this class replace undici's, because they include the wait for a connection.
     dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this);
   }
 

@@ -10,7 +10,7 @@ import type { SchemaThreadReply } from './schema-validator.ts';
 const MAX_COMPILED = 64;
 const compiled = new LruMap<string, ValidateFunction | null>(MAX_COMPILED);
 
-/** Returns null for a schema that Ajv cannot compile: only the server knows what it means. */
+/** Returns null for a schema that Ajv cannot compile: only the server knows its meaning. */
 function compile(schema: string): ValidateFunction | null {
   const cached = compiled.get(schema);
   if (cached !== undefined) return cached;

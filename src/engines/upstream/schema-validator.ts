@@ -80,7 +80,7 @@ class ValidationThread {
   }
 }
 
-/** Time of a validation before it is a long one. All but those of patterns that backtrack take milliseconds. */
+/** Time after which a validation is a long one. Only patterns that backtrack take more than milliseconds. */
 const SLICE_MS = 500;
 /** Time of a long validation. Its texts count as valid afterwards. */
 const TIMEOUT_MS = 5_000;

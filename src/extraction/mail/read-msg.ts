@@ -11,7 +11,7 @@ import { type Mail, writeMail } from './write-mail.ts';
 // A CommonJS module without named exports.
 const MsgReader = msgReader.default;
 
-/** Offsets of the header's counts of sectors, of which the file has at most as many as fit into it. */
+/** Offsets of the sector counts in the header. A count is at most the number of sectors that fit into the file. */
 const SECTOR_COUNTS = [44, 64, 72];
 const HEADER_BYTES = 512;
 /** Steps along sector chains that every file may need. */

@@ -8,7 +8,7 @@ import { invalidFile, MAX_WHOLE_TEXT_BYTES } from '../limits.ts';
 import { Archive } from './archive.ts';
 import { readXml, type XmlHandlers } from './xml.ts';
 
-/** Signature of OLE compound files: encrypted documents, and those of Office 97 to 2003. */
+/** Signature of OLE compound files: encrypted documents, and documents of Office 97 to 2003. */
 const COMPOUND_SIGNATURE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 /** Name of the stream that holds an encrypted document. */
 const ENCRYPTED_STREAM = Buffer.from('EncryptedPackage', 'utf16le');
@@ -89,7 +89,7 @@ export async function checkOffice(input: ReaderInput, kind: OfficeKind): Promise
   });
 }
 
-/** Returns the relationships of a part by id, without external ones; those of the package for an empty name. */
+/** Returns the relationships of a part by id, without external ones; the relationships of the package for an empty name. */
 export async function readRelationships(archive: Archive, part: string): Promise<Map<string, Relationship>> {
   const folder = posix.dirname(part);
   const relationships = new Map<string, Relationship>();

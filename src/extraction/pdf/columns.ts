@@ -34,7 +34,7 @@ const WIDE_TABLE = { rows: 3, cells: 5 };
 /** Two pages on one: minimum lines of each, minimum gap in font sizes, and range of the gap's position. */
 const SPREAD = { lines: 12, gutter: 2, from: 0.4, to: 0.6 };
 
-/** Position of a gutter and what it separates: columns, margin notes from text, or two pages side by side. */
+/** Position of a gutter, and its kind: between columns, between margin notes and text, or between two pages. */
 interface Gutter {
   x: number;
   kind: 'columns' | 'notes left' | 'notes right' | 'pages';

@@ -242,7 +242,7 @@ function cellPitch(run: readonly Fragment[][], grid: readonly string[][]): numbe
   return distances[Math.floor(distances.length * 0.1)] ?? 0;
 }
 
-/** Whether rows are those of a table, and not of a list, a table of contents or code. */
+/** Whether rows form a table, and not a list, a table of contents or code. */
 function isTable(rows: readonly string[][]): boolean {
   const width = rows[0]?.length ?? 0;
   const full = rows.filter((cells) => filledCells(cells) >= 2);

@@ -154,7 +154,7 @@ class RtfBody {
     const isStarred = this.#isStarred;
     this.#isStarred = word === '*' && isFirst;
     const character = CHARACTERS[word];
-    // The text for programs without Unicode, of which `\ud` has another version.
+    // The text for programs without Unicode; `\ud` has the Unicode version.
     if (this.#group.destination === 'upr' && word !== 'ud') return;
     if (character !== undefined && this.#skipped > 0) this.#skipped -= 1;
     else if (character !== undefined) this.#pushText(character);

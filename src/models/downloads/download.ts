@@ -39,7 +39,7 @@ export interface TransferProgress {
 export interface DownloadOptions {
   token: HubToken | null;
   dispatchers: Dispatchers;
-  /** The expected SHA-256; null to use the one that the hub states. */
+  /** The expected SHA-256; null: the hub's value is used. */
   sha256: string | null;
   /** Free bytes of the disk. */
   freeBytes(): Promise<number>;

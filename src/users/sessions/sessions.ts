@@ -153,7 +153,7 @@ export async function confirmUser(
     return;
   }
   if (password === undefined) throw missingField(param);
-  // The session is the device: guesses of others do not keep its user from proving the password.
+  // The session is the device: guesses from other devices do not keep its user from proving the password.
   const succeed = await requireAttempt(deps, user.email, client, session.tokenHash);
   if (!(await verifyPassword(password, user.passwordHash, deps.passwordCost, client.address)))
     throw invalidCredentials(param);

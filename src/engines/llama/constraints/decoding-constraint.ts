@@ -16,7 +16,7 @@ const VISIT_COST = 1_000;
 const MAX_VISITS = 8_192;
 /** Tokens that one more character can take, which cannot be replaced by an end once its first byte is written. */
 const MAX_CHARACTER_TOKENS = 4;
-/** Maximum elements of a grammar times those of its stacks when the state is copied: 5 ms. */
+/** Maximum elements of a grammar times elements of its stacks when the state is copied: 5 ms. */
 const MAX_COPY_COST = 5_000_000;
 /** Longer ends, of schemas with many required properties, are not written. */
 const MAX_END_CHARACTERS = 20_000;

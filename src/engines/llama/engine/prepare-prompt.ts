@@ -134,7 +134,7 @@ export async function countPromptTokens(model: LocalModel, request: ConstrainedR
   return (await draftChatPrompt(model, prompt, request, slice)).tokens.length;
 }
 
-/** Tokens of the messages and tools of the prompt that was sent; 0 where it is the one that is computed. */
+/** Tokens of the messages and tools of the sent prompt; 0 where the computed prompt was sent. */
 async function countTokens(model: LocalModel, prompt: ChatPrompt | undefined, slice: TimeSlice): Promise<number> {
   if (prompt === undefined) return 0;
   if (cost(prompt) > SHORT_CHARACTERS) await slice.next();

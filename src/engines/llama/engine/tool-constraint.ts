@@ -17,7 +17,7 @@ export interface ToolConstraint {
   sequence?: readonly Record<string, unknown>[];
 }
 
-/** A request with what the port does not have. */
+/** A request with fields that the port does not have. */
 export interface ConstrainedRequest extends GenerationRequest {
   toolConstraint?: ToolConstraint | undefined;
   /** A narrower format than `format` for a weak model. No effect where it accepts nothing. Only with a chat prompt. */

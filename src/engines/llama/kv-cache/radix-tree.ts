@@ -144,7 +144,7 @@ export class RadixTree<H> {
     return Math.max(0, length - depth);
   }
 
-  /** Yields the holders whose tokens are a prefix of those of `holder`. */
+  /** Yields the holders whose tokens are a prefix of the tokens of `holder`. */
   *prefixesOf(holder: H): Generator<H, void, undefined> {
     const end = this.#ends.get(holder) ?? null;
     for (let node = end; node !== null; node = node.parent) {

@@ -207,7 +207,7 @@ export class SlotPool<J extends SlotJob> {
     });
   }
 
-  /** Saves what the job would overwrite, as far as the budget allows. */
+  /** Saves the tokens that the job would overwrite, as far as the budget allows. */
   async #snapshotBeforeOverwrite(slot: Slot<J>, choice: SlotChoice): Promise<void> {
     const kept = choice.source?.kind === 'continue' ? choice.reused : 0;
     if (this.#cache.exclusiveTokens(slot.holder, kept) < MIN_SNAPSHOT_TOKENS) return;

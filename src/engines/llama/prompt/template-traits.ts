@@ -73,7 +73,7 @@ interface CallStyle {
   ids: readonly [string, string];
 }
 
-/** Probes what a template supports. `source` is its text. */
+/** Probes the features that a template supports. `source` is its text. */
 export function templateTraits(source: string, render: Render): TemplateTraits {
   const attempt: Attempt = (messages, tools = [], documents = []) => {
     try {

@@ -82,7 +82,7 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   #errorOutput = '';
   /** Messages for the next process, sent while the last one exits. */
   #queued: { message: Incoming; scope: string }[] = [];
-  /** Messages that wait for the channel. Large prompts of one organization do not delay messages of others. */
+  /** Messages that wait for the channel. Large prompts of one organization do not delay messages of other organizations. */
   readonly #outbox = new FairQueue<Incoming>();
   #writes = 0;
   state: HostState<Facts>;
@@ -177,7 +177,7 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     this.#killReason = null;
     const { module, heapMb } = this.#options;
     const child = fork(fileURLToPath(module), [], {
-      // Without the flags of this process, which may be those of a test runner or a debugger.
+      // Without the flags of this process, which may come from a test runner or a debugger.
       execArgv: [
         '--disable-warning=ExperimentalWarning',
         ...(heapMb == null ? [] : [`--max-old-space-size=${heapMb}`]),

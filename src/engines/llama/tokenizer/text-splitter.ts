@@ -28,7 +28,7 @@ const CONTROL_TYPE = 3;
 export type Tokenize = (text: string) => readonly number[];
 
 /**
- * Splits long texts where the tokens of the segments are those of the whole text: no token of the vocabulary, and so no
+ * Splits long texts where the segments have the same tokens as the whole text: no token of the vocabulary, and so no
  * merge of tokens, spans such a boundary.
  */
 export class TextSplitter {

@@ -5,7 +5,7 @@ export type FormatPart =
    * how the text is split.
    */
   | { kind: 'space'; rule: 'ws' | 'sp' | null }
-  /** One of several texts, none of which is a prefix of another. The grammar generates the first one. */
+  /** One of several texts. No text is a prefix of another. The grammar generates the first one. */
   | { kind: 'text'; texts: readonly string[] }
   /** The function name: a JSON string or bare characters. */
   | { kind: 'name'; quoted: boolean }
@@ -208,7 +208,7 @@ const BARE_NAME = /[A-Za-z0-9_.-]*/y;
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
 const SPACE = /\s*/y;
 
-/** Maximum characters of an escaped name or id: 64 characters, each of which may be an escape of six. */
+/** Maximum characters of an escaped name or id: 64 characters, each an escape of at most six characters. */
 const MAX_NAME_CHARACTERS = 512;
 
 /** Matches `parts` at the start of `whole`. */

@@ -9,7 +9,7 @@ export interface ToolCallRules {
   /** Whether several calls are allowed. */
   parallel: boolean;
   offered: readonly FunctionTool[];
-  /** Exactly these calls in this order, instead of those of `callable`. */
+  /** Exactly these calls in this order, instead of any calls of `callable`. */
   sequence?: readonly FunctionTool[] | undefined;
 }
 
