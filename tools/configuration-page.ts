@@ -1,4 +1,5 @@
-import { ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from '../src/config/settings.ts';
+import { ModelBinding } from '../src/config/file-sections.ts';
+import { PROXY_VARIABLES, SETTINGS, type Setting } from '../src/config/settings.ts';
 import { fileVariable } from '../src/lib/secret-file.ts';
 
 /** Keywords of a JSON schema that describe accepted values. */

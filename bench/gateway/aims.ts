@@ -2,6 +2,7 @@ import { type Summary, summarize } from '../harness/statistics.ts';
 import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { ContenderName } from './contenders.ts';
 import type { AddedLatency, Measurements, Throughput } from './measure.ts';
+import { PROTOCOLS } from './protocols.ts';
 
 /**
  * Targets of issue 14, part 5, at 32 connections: Quire in front of a mock upstream, with authentication, usage records
@@ -17,6 +18,8 @@ const GATEWAY_AIMS = {
 } as const;
 /** Targets of issue 15: all features on, beside the service without them. */
 const FEATURE_AIMS = { shareOfPlain: 0.75, addedP50Ms: 1 } as const;
+/** Target of issue 28: the CPU time of a translated call beside that of a chat completion. */
+const PROTOCOL_AIMS = { cpuRatio: 1.1 } as const;
 const CONNECTIONS = 32;
 /** Connections of the target for the p99 under load. */
 const MANY_CONNECTIONS = 256;
@@ -35,6 +38,7 @@ export interface TargetRow {
 export function compareWithAims(found: Measurements): TargetRow[] {
   const has = (name: ContenderName) => found.throughput.some(({ contender }) => contender === name);
   if (!has('quire')) return [];
+  if (has('again')) return protocolAims(found);
   return has('all') ? featureAims(found) : gatewayAims(found);
 }
 
@@ -105,6 +109,20 @@ function latencyAim(
 ): TargetRow {
   const entries = latency.filter((entry) => entry.contender === 'quire' && entry.stream === stream);
   return atMost(what, entries.map(figure), GATEWAY_AIMS.addedP50Ms);
+}
+
+function protocolAims(found: Measurements): TargetRow[] {
+  const cpu = (name: ContenderName, stream: boolean) =>
+    windows(found, name, stream).map(({ mainCpuMsPer1000 }) => mainCpuMsPer1000);
+  const rows = Object.entries(PROTOCOLS).filter(([name]) => name !== 'quire') as [ContenderName, { label: string }][];
+  return rows.flatMap(([name, { label }]) =>
+    [false, true].map((stream) => {
+      const plain = cpu('quire', stream);
+      const shares = cpu(name, stream).map((value, at) => value / (plain[at] ?? Number.NaN));
+      const what = `CPU of ${label}${stream ? ', streamed' : ''}, times that of a chat completion`;
+      return atMost(what, shares, PROTOCOL_AIMS.cpuRatio);
+    }),
+  );
 }
 
 function featureAims(found: Measurements): TargetRow[] {

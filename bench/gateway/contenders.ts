@@ -7,12 +7,13 @@ import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
 import { FEATURE_SETS, type Features, startWithFeatures } from './features.ts';
 import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from './portkey.ts';
+import { PROTOCOLS, type ProtocolName, type ProtocolTarget, startForProtocols } from './protocols.ts';
 
 const READY_LIMIT_MS = 30_000;
 const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
 
 /** `direct` is the mock upstream itself: the limit of load generator and mock. */
-export type ContenderName = 'direct' | 'bare' | 'portkey' | keyof typeof FEATURE_SETS;
+export type ContenderName = 'direct' | 'bare' | 'portkey' | keyof typeof FEATURE_SETS | ProtocolName;
 
 /** A running chat completion endpoint. */
 export interface GatewayContender extends Target {
@@ -57,6 +58,20 @@ export async function startFeatureContenders(progress: (line: string) => void): 
   return field;
 }
 
+/**
+ * Starts the mock upstream, and one service for all of `PROTOCOLS`: its processes, which are measured, are the same for
+ * each of them.
+ */
+export async function startProtocolContenders(progress: (line: string) => void): Promise<GatewayField> {
+  const field = new FieldBuilder(progress);
+  const mock = await field.enterMock();
+  const service = await startForProtocols(mock.origin);
+  field.own(service);
+  for (const [name, { label, ...target }] of Object.entries(PROTOCOLS) as [ProtocolName, ProtocolTarget][])
+    await field.add({ name, label, ...target, origin: service.origin, headers: withKey(service)[1], pid: service.pid });
+  return field;
+}
+
 type Started = [RunningChild, Target['headers']];
 
 const withKey = (quire: RunningQuire): Started => [quire, { authorization: `Bearer ${quire.apiKey}` }];
@@ -76,13 +91,22 @@ class FieldBuilder implements GatewayField {
     this.#progress(`starting ${label}`);
     try {
       const [child, headers] = await start();
-      this.#children.push(child);
-      const contender = { name, label, origin: child.origin, headers, pid: child.pid };
-      await checkAnswers(contender);
-      this.contenders.push(contender);
+      this.own(child);
+      await this.add({ name, label, origin: child.origin, headers, pid: child.pid });
     } catch (error) {
       this.absent.push(`${label}: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+
+  /** Stops a process with the others. */
+  own(child: RunningChild): void {
+    this.#children.push(child);
+  }
+
+  /** Adds a contender whose answers are complete; throws otherwise. */
+  async add(contender: GatewayContender): Promise<void> {
+    await checkAnswers(contender);
+    this.contenders.push(contender);
   }
 
   /** Starts the upstream that all others need. */
@@ -116,7 +140,7 @@ async function checkAnswers(target: Target): Promise<void> {
       body += payload.toString('utf8');
     });
     connection.destroy();
-    const complaint = findDefect(answer, { stream });
+    const complaint = findDefect(answer, { stream }, target.api);
     if (complaint) throw new Error(complaint);
     const { text, totalTokens, contentChunks } = stream ? readStream(body) : readCompletion(body);
     if (!text.startsWith(ANSWER_TEXT)) throw new Error(`another text than the upstream's: ${text.slice(0, 100)}`);
@@ -131,31 +155,40 @@ interface Content {
   contentChunks: number;
 }
 
+/** Fields of a message of Anthropic's API, or of an event of its stream. */
+interface WireMessage {
+  content?: { text: string }[];
+  delta?: { text?: string };
+  usage?: { input_tokens: number; output_tokens: number };
+}
+
 interface WireChoice {
   message?: { content?: string };
   delta?: { content?: string };
 }
 
-interface WireAnswer {
+interface WireAnswer extends Pick<WireMessage, 'content' | 'delta'> {
   choices?: WireChoice[];
-  usage?: { total_tokens: number } | null;
+  usage?: ({ total_tokens: number } & Partial<WireMessage['usage']>) | null;
 }
 
 function readCompletion(body: string): Content {
   const answer = JSON.parse(body) as WireAnswer;
-  const text = answer.choices?.[0]?.message?.content ?? '';
-  return { text, totalTokens: answer.usage?.total_tokens ?? 0, contentChunks: 1 };
+  const text = answer.choices?.[0]?.message?.content ?? answer.content?.[0]?.text ?? '';
+  return { text, totalTokens: countTokens(answer), contentChunks: 1 };
 }
+
+const countTokens = ({ usage }: WireAnswer): number => usage?.total_tokens ?? usage?.output_tokens ?? 0;
 
 function readStream(body: string): Content {
   const content: Content = { text: '', totalTokens: 0, contentChunks: 0 };
   for (const line of body.split('\n')) {
     if (!line.startsWith('data: {')) continue;
     const chunk = JSON.parse(line.slice('data: '.length)) as WireAnswer;
-    const piece = chunk.choices?.[0]?.delta?.content ?? '';
+    const piece = chunk.choices?.[0]?.delta?.content ?? chunk.delta?.text ?? '';
     content.text += piece;
     if (piece !== '') content.contentChunks++;
-    content.totalTokens = chunk.usage?.total_tokens ?? content.totalTokens;
+    content.totalTokens = countTokens(chunk) || content.totalTokens;
   }
   return content;
 }

@@ -34,7 +34,7 @@ class Sender {
   async send(): Promise<TimedResponse> {
     if (!this.#connection || this.#connection.closed) this.#connection = await Connection.open(this.#target.origin);
     const answer = await this.#connection.exchange(this.#request.next());
-    const complaint = findDefect(answer, { stream: this.#stream });
+    const complaint = findDefect(answer, { stream: this.#stream }, this.#target.api);
     if (complaint) throw new Error(complaint);
     return answer;
   }

@@ -1,12 +1,14 @@
 /**
  * Quire in front of a mock upstream, compared with Portkey's gateway and a bare proxy.
  * With `--features`: Quire alone, with rate limits, a guardrail policy and credits on and off.
- * `npm run bench:gateway -- [--quick] [--features] [--rounds N] [--seconds N] [--json FILE]`; see bench/README.md.
+ * With `--protocols`: Quire alone, chat completions beside the other protocols.
+ * `npm run bench:gateway -- [--quick] [--features | --protocols] [--rounds N] [--seconds N] [--json FILE]`; see
+ * bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
-import { startContenders, startFeatureContenders } from './contenders.ts';
+import { startContenders, startFeatureContenders, startProtocolContenders } from './contenders.ts';
 import { LoadClient } from './load-client.ts';
 import { type GatewayPlan, measureGateways } from './measure.ts';
 import { buildReport, printReport } from './report.ts';
@@ -25,6 +27,7 @@ const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     features: { type: 'boolean', default: false },
+    protocols: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     json: { type: 'string', default: join(BENCH_SCRATCH, 'gateway.json') },
@@ -35,15 +38,21 @@ function choosePlan(): GatewayPlan {
   const plan = flags.quick ? QUICK : FULL;
   return {
     ...plan,
+    ...(flags.protocols && { connections: [32] }),
     rounds: Number(flags.rounds ?? plan.rounds),
     seconds: Number(flags.seconds ?? plan.seconds),
   };
 }
 
+function chooseField(): typeof startContenders {
+  if (flags.protocols) return startProtocolContenders;
+  return flags.features ? startFeatureContenders : startContenders;
+}
+
 async function main(): Promise<void> {
   const plan = choosePlan();
   const machine = describeMachine();
-  const field = await (flags.features ? startFeatureContenders : startContenders)(logProgress);
+  const field = await chooseField()(logProgress);
   const load = new LoadClient();
   try {
     const found = await measureGateways(field.contenders, load, plan, logProgress);

@@ -8,6 +8,10 @@ export const LONG_COMPLETION_PROMPT = 'Please give a very long answer.';
 export interface Target {
   origin: string;
   headers: Record<string, string>;
+  /** The API of the requests. Default: `chat`. */
+  api?: 'chat' | 'messages';
+  /** Default: `general-8b`. */
+  model?: string;
 }
 
 /** Options of a request; `prompt` replaces the default one. */
@@ -25,21 +29,25 @@ const USUAL_PROMPT =
   'whether I may have it repaired in a shop near me and send you the bill, or whether I have to send the wheel back.';
 
 /**
- * Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. The last
- * message ends with `SERIAL_PLACEHOLDER`.
+ * Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` or `/v1/messages` of about 1 KB, as bytes for a
+ * socket. The last message ends with `SERIAL_PLACEHOLDER`.
  */
 export function chatRequest(target: Target, question: ChatRequestOptions): Buffer {
+  const isMessages = target.api === 'messages';
+  const turns = [
+    { role: 'user', content: 'Hello, can you help me with an order?' },
+    { role: 'assistant', content: 'Of course. What is it about?' },
+    { role: 'user', content: `${question.prompt ?? USUAL_PROMPT} ${SERIAL_PLACEHOLDER}` },
+  ];
+  const streamOptions = isMessages ? {} : { stream_options: { include_usage: true } };
   const body = JSON.stringify({
-    model: 'general-8b',
-    messages: [
-      { role: 'system', content: SYSTEM_PROMPT },
-      { role: 'user', content: 'Hello, can you help me with an order?' },
-      { role: 'assistant', content: 'Of course. What is it about?' },
-      { role: 'user', content: `${question.prompt ?? USUAL_PROMPT} ${SERIAL_PLACEHOLDER}` },
-    ],
+    model: target.model ?? 'general-8b',
+    ...(isMessages
+      ? { system: SYSTEM_PROMPT, messages: turns }
+      : { messages: [{ role: 'system', content: SYSTEM_PROMPT }, ...turns] }),
     temperature: 0.7,
     max_tokens: question.maxTokens ?? 256,
-    ...(question.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(question.stream ? { stream: true, ...streamOptions } : {}),
   });
   const head = Object.entries({
     host: new URL(target.origin).host,
@@ -47,14 +55,20 @@ export function chatRequest(target: Target, question: ChatRequestOptions): Buffe
     'content-length': String(Buffer.byteLength(body)),
     ...target.headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${head.join('')}\r\n${body}`);
+  const path = isMessages ? '/v1/messages' : '/v1/chat/completions';
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head.join('')}\r\n${body}`);
 }
 
 /** Returns why a response is invalid; undefined for a complete, successful response. */
-export function findDefect(answer: TimedResponse, question: ChatRequestOptions): string | undefined {
+export function findDefect(
+  answer: TimedResponse,
+  question: ChatRequestOptions,
+  api: Target['api'] = 'chat',
+): string | undefined {
   if (answer.status !== 200) return `status ${answer.status}: ${answer.complaint}`;
-  if (question.stream && !answer.tail.includes('[DONE]')) {
-    return `the stream ended without [DONE] after ${answer.bodyBytes} bytes: ...${answer.tail}`;
+  const end = api === 'messages' ? 'message_stop' : '[DONE]';
+  if (question.stream && !answer.tail.includes(end)) {
+    return `the stream ended without ${end} after ${answer.bodyBytes} bytes: ...${answer.tail}`;
   }
   if (!question.stream && !answer.tail.trimEnd().endsWith('}')) return 'the answer is not a JSON object';
   return undefined;

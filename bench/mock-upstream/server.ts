@@ -1,5 +1,6 @@
 /**
- * An OpenAI-style server that answers at once with prepared bytes; a process of its own.
+ * A server of OpenAI's chat completions and Anthropic's Messages that answers at once with prepared bytes; a process of
+ * its own.
  * `node bench/mock-upstream/server.ts [--event-interval-ms N] [--answer-delay-ms N]`
  *
  * On bare sockets, because it shares the cores with what is measured. Each event of a stream is a write of its own in a
@@ -8,7 +9,16 @@
 import { createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import { LONG_COMPLETION_PROMPT } from '../http/chat-request.ts';
-import { chatCompletions, jsonAnswer, LONG_STREAM_CHUNKS, modelList, STREAM_CHUNKS, streamWrites } from './answers.ts';
+import {
+  chatCompletions,
+  jsonAnswer,
+  LONG_STREAM_CHUNKS,
+  messageAnswers,
+  messageWrites,
+  modelList,
+  STREAM_CHUNKS,
+  streamWrites,
+} from './answers.ts';
 import type { MockStats } from './stats.ts';
 
 interface OpenAnswer {
@@ -28,6 +38,7 @@ const eventIntervalMs = Number(flags['event-interval-ms']);
 const answerDelayMs = Number(flags['answer-delay-ms']);
 
 const usualWrites = streamWrites(STREAM_CHUNKS);
+const usualMessageWrites = messageWrites(STREAM_CHUNKS);
 const longWrites = streamWrites(LONG_STREAM_CHUNKS);
 const longAnswerDelayMs = eventIntervalMs * LONG_STREAM_CHUNKS;
 const notFound = jsonAnswer({ error: { message: 'no such path', type: 'invalid_request_error' } }, '404 Not Found');
@@ -66,8 +77,25 @@ function finish(answer: OpenAnswer): void {
 
 function answerChat(socket: Socket, body: string): void {
   const long = body.includes(LONG_COMPLETION_PROMPT);
-  const streamed = /"stream": ?true/.test(body);
-  const writes = streamed ? (long ? longWrites : usualWrites) : [chatCompletions.next()];
+  const streamed = isStreamed(body);
+  startAnswer(socket, {
+    writes: streamed ? (long ? longWrites : usualWrites) : [chatCompletions.next()],
+    long,
+    streamed,
+  });
+}
+
+function answerMessages(socket: Socket, body: string): void {
+  const streamed = isStreamed(body);
+  startAnswer(socket, { writes: streamed ? usualMessageWrites : [messageAnswers.next()], long: false, streamed });
+}
+
+const isStreamed = (body: string): boolean => /"stream": ?true/.test(body);
+
+function startAnswer(
+  socket: Socket,
+  { writes, long, streamed }: Pick<OpenAnswer, 'writes' | 'long'> & { streamed: boolean },
+): void {
   const answer: OpenAnswer = { socket, writes, next: 0, long };
   stats.chatRequests++;
   stats.openAnswers++;
@@ -87,6 +115,7 @@ function begin(answer: OpenAnswer): void {
 
 function answerRequest(socket: Socket, path: string, body: string): void {
   if (path === '/v1/chat/completions') answerChat(socket, body);
+  else if (path === '/v1/messages') answerMessages(socket, body);
   else if (path === '/v1/models') socket.write(modelList);
   else if (path === '/mock/stats') socket.write(jsonAnswer(stats));
   else socket.write(notFound);

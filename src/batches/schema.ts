@@ -67,6 +67,7 @@ export const CreateBatch = Type.Object(
     }),
     endpoint: Type.Enum([...BATCH_ENDPOINTS], { description: 'The endpoint of every request in the file.' }),
     completion_window: Type.Enum(['24h'], { description: 'Time after which unfinished requests expire.' }),
+    output_expires_after: Type.Optional(Type.Unknown({ description: 'Ignored: files do not expire.' })),
     metadata: Type.Optional(
       Type.Union([MetadataObject, Type.Null()], { description: 'Data of the caller, at most 64 KiB.' }),
     ),

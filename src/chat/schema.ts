@@ -3,6 +3,7 @@ import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
 import {
+  CACHE_NEEDS_NONE,
   ChatTemplateKwargs,
   ChunkUsage,
   ReasoningEffort,
@@ -23,6 +24,7 @@ const ContentPart = Type.Object({
   type: Type.String({ description: '`text`, `image_url` in messages of users, `refusal` in those of the assistant.' }),
   text: Type.Optional(Type.String()),
   refusal: Type.Optional(Type.String()),
+  prompt_cache_breakpoint: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
   image_url: Type.Optional(
     Type.Object(
       {
@@ -116,6 +118,9 @@ export const ChatRequest = Type.Object(
       Type.Array(Type.Literal('text'), { minItems: 1, description: 'Only text is generated.' }),
     ),
     store: Type.Optional(Type.Boolean({ description: 'Ignored: chat completions are not stored.' })),
+    prediction: Type.Optional(Type.Unknown({ description: 'Ignored: it only speeds up an answer.' })),
+    prompt_cache_retention: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
+    prompt_cache_options: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
     reasoning_effort: Type.Optional(ReasoningEffort),
     verbosity: Type.Optional(Verbosity),
     chat_template_kwargs: Type.Optional(ChatTemplateKwargs),

@@ -9,15 +9,9 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { ProxySettings } from '../lib/proxy.ts';
 import { fileVariable, readVariable } from '../lib/secret-file.ts';
 import { CONFIG_FILE } from './defaults.ts';
+import { FileSections, type ModelBinding } from './file-sections.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
-import {
-  FileSections,
-  type ModelBinding,
-  PROXY_VARIABLES,
-  SETTINGS,
-  type Setting,
-  type SettingValues,
-} from './settings.ts';
+import { PROXY_VARIABLES, SETTINGS, type Setting, type SettingValues } from './settings.ts';
 
 /** Where the value of a setting comes from. `value` is not parsed, and may be a secret. */
 export interface SettingSource {

@@ -24,9 +24,11 @@ export interface Setting {
 }
 
 const Text = Type.String({ minLength: 1 });
-const HttpUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
+/** Schema of an http or https URL. */
+export const BaseUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
 
-const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
+/** APIs that upstreams speak. */
+export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
 
 /** Fields that this service sets or checks itself, so that no request may replace them. */
 const OWN_UPSTREAM_FIELDS: ReadonlySet<string> = new Set([
@@ -102,7 +104,7 @@ export const SETTINGS = {
   upstreamUrl: {
     env: 'QUIRE_UPSTREAM_URL',
     file: 'upstream_url',
-    schema: Type.Array(HttpUrl, { minItems: 1 }),
+    schema: Type.Array(BaseUrl, { minItems: 1 }),
     default: null,
     list: true,
     description:
@@ -314,7 +316,7 @@ export const SETTINGS = {
   hubUrl: {
     env: 'QUIRE_HUB_URL',
     file: 'hub_url',
-    schema: HttpUrl,
+    schema: BaseUrl,
     default: 'https://huggingface.co',
     description: 'Hub (or a mirror) that models are downloaded from.',
   },
@@ -355,56 +357,3 @@ export type SettingValues = { -readonly [Name in keyof typeof SETTINGS]: Setting
 
 /** Standard proxy variables, which have no `QUIRE_` prefix. */
 export const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const;
-
-const Pricing = Type.Object(
-  {
-    prompt: Type.Number({ minimum: 0 }),
-    completion: Type.Number({ minimum: 0 }),
-    unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens'], { default: 'per_1k_tokens' }),
-  },
-  { additionalProperties: false, description: 'Credits per unit; one credit is 1,000,000 micros.' },
-);
-
-/** Entry of `models:` in the configuration file: the binding of a model id. */
-export const ModelBinding = Type.Object(
-  {
-    alias: Type.Optional(Type.String({ minLength: 1, description: 'Uses the binding of another model id.' })),
-    engine: Type.Optional(
-      Type.Enum(['bundled', 'local', 'upstream'], {
-        description: 'Engine. Unset: derived from `file` or `base_urls`.',
-      }),
-    ),
-    file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
-    base_urls: Type.Optional(
-      Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: base URL of the server, or a list of several.' }),
-    ),
-    upstream_model: Type.Optional(
-      Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),
-    ),
-    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: key of the server.' })),
-    protocol: Type.Optional(
-      Type.Enum(UPSTREAM_PROTOCOLS, {
-        description:
-          "`upstream`: API of the server. `anthropic`: Anthropic's Messages, for chat models. Default: `openai`.",
-      }),
-    ),
-    context_length: Type.Optional(
-      Type.Integer({
-        minimum: 16,
-        description: 'Context length in tokens. For embedding and rerank models: tokens per window.',
-      }),
-    ),
-    pricing: Type.Optional(Pricing),
-    capabilities: Type.Optional(
-      Type.Array(Type.Enum(['vision']), {
-        description: '`upstream`: what the server can do beyond text. `vision`: messages may have images.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
-
-/** Sections of the configuration file without environment variables. */
-export const FileSections = Type.Object({
-  models: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$' }), ModelBinding)),
-});

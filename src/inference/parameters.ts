@@ -8,6 +8,9 @@ import { titleSchemas } from '../lib/title-schemas.ts';
 const MAX_STOP_CHARACTERS = 4096;
 const StopText = Type.String({ minLength: 1, maxLength: MAX_STOP_CHARACTERS });
 
+/** Description of fields that tune a prefix cache. */
+export const CACHE_NEEDS_NONE = 'Ignored: the prefix cache finds shared prefixes by itself and evicts by size.';
+
 /** The sampling fields that chat and text completions share. Each default is the interface's. */
 export const SamplingFields = {
   temperature: Type.Optional(
@@ -28,6 +31,7 @@ export const SamplingFields = {
           description: 'End the stream with a chunk that has `usage` and no choices. `usage` of the others is null.',
         }),
       ),
+      include_obfuscation: Type.Optional(Type.Boolean({ description: 'Ignored: streams have no padding.' })),
     }),
   ),
   stop: Type.Optional(

@@ -23,6 +23,8 @@ interface Specification {
 /** A reason with the patterns of the differences or of the missing operations that it covers. */
 interface Reason {
   reason: string;
+  /** Quire's contract requires the difference, or OpenAI's API differs from its own specification in the same way. */
+  intended?: boolean;
   differences?: string[];
   operations?: string[];
 }
@@ -48,6 +50,8 @@ everything below it.
 - *OpenAI only*, *Quire only*: the other side has no such property.
 - In requests, *not accepted*, *null is rejected*, *required*: OpenAI's API accepts it, Quire does not.
 - In responses, *additional*, *can be null*, *can be absent*: Quire sends it, OpenAI's specification does not expect it.
+- *Intended*: Quire's contract requires the difference, or OpenAI's API differs from its own specification in the same way. \`npm run conformance\`
+  counts the others.
 `;
 
 const readJson = (file: URL): unknown => JSON.parse(readFileSync(file, 'utf8'));
@@ -78,7 +82,7 @@ export const storedSpecification = (): Specification => readJson(SPECIFICATION) 
 /** Compares our API with the facts of OpenAI's specification. */
 export function compareWithOpenAi(specification: Specification): Comparison {
   const ours = readJson(OURS) as Description;
-  const reasons = new Reasons(readJson(REASONS) as Reason[]);
+  const reasons = loadReasons();
   const ourPlaces = listPlaces(ours, '');
   const differences = Object.entries(specification.places).flatMap(([place, properties]) => {
     const own = ourPlaces.get(place);
@@ -94,24 +98,37 @@ export function compareWithOpenAi(specification: Specification): Comparison {
   return { differences, operations, unused: reasons.unused() };
 }
 
+/** The reasons of `differences.json`. */
+export const loadReasons = (): Reasons => new Reasons(readJson(REASONS) as Reason[]);
+
 /** The first reason with a matching pattern counts. */
 class Reasons {
-  readonly #patterns: { text: string; kind: 'differences' | 'operations'; reason: string; expression: RegExp }[];
+  readonly #patterns: { text: string; kind: 'differences' | 'operations'; reason: Reason; expression: RegExp }[];
   readonly #used = new Set<string>();
 
   constructor(reasons: readonly Reason[]) {
-    this.#patterns = reasons.flatMap(({ reason, ...patterns }) =>
+    this.#patterns = reasons.flatMap((reason) =>
       (['differences', 'operations'] as const).flatMap((kind) =>
-        (patterns[kind] ?? []).map((text) => ({ text, kind, reason, expression: patternExpression(text) })),
+        (reason[kind] ?? []).map((text) => ({ text, kind, reason, expression: patternExpression(text) })),
       ),
     );
   }
 
   find(kind: 'differences' | 'operations', subject: string): string | null {
-    const found = this.#patterns.find((pattern) => pattern.kind === kind && pattern.expression.test(subject));
-    if (found === undefined) return null;
-    this.#used.add(found.text);
-    return found.reason;
+    const pattern = this.#match(kind, subject);
+    if (pattern === undefined) return null;
+    this.#used.add(pattern.text);
+    const { reason, intended = false } = pattern.reason;
+    return intended ? `${reason} _Intended._` : reason;
+  }
+
+  /** Whether the difference at `PLACE PATH` is intended; see `Reason`. */
+  isIntended(subject: string): boolean {
+    return this.#match('differences', subject)?.reason.intended === true;
+  }
+
+  #match(kind: 'differences' | 'operations', subject: string) {
+    return this.#patterns.find((pattern) => pattern.kind === kind && pattern.expression.test(subject));
   }
 
   unused(): string[] {

@@ -5,6 +5,7 @@ interface Content {
 }
 
 interface Operation {
+  tags?: string[];
   parameters?: { $ref?: string; name: string; in: string; required?: boolean; schema?: Schema }[];
   requestBody?: Content;
   responses: Record<string, Content>;
@@ -47,6 +48,17 @@ export function listOperations(theirs: Description): string[] {
   );
   return paths.flatMap((path) =>
     Object.keys(operationsAt(theirs, path)).map((method) => describeOperation(method, `/v1${path}`)),
+  );
+}
+
+/** The first tag of each operation, such as `Files` of `POST /v1/files`. */
+export function listOperationTags(description: Description, prefix: string): Map<string, string> {
+  return new Map(
+    Object.keys(description.paths).flatMap((path) =>
+      Object.entries(operationsAt(description, path)).map(
+        ([method, { tags = [] }]) => [describeOperation(method, `${prefix}${path}`), tags[0] ?? ''] as const,
+      ),
+    ),
   );
 }
 
