@@ -59,6 +59,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
     },
     {
+      name: 'migrate',
+      summary: 'Import vector stores from an account of OpenAI',
+      load: async () => (await import('./migrate.ts')).migrateCommand(),
+    },
+    {
       name: 'mcp',
       summary: 'Serve the knowledge bases to a desktop client over stdio',
       load: async () => (await import('./mcp.ts')).mcpCommand(),

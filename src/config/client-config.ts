@@ -41,3 +41,14 @@ export async function loadClientConfig(
     port: Number(port),
   };
 }
+
+/** The account that `quire migrate openai` reads: `OPENAI_API_KEY` (or its file) and `OPENAI_BASE_URL`. */
+export function loadOpenAiAccount(environment: Record<string, string | undefined> = process.env): {
+  apiKey: string | null;
+  baseUrl: string;
+} {
+  return {
+    apiKey: readVariable(environment, 'OPENAI_API_KEY') || null,
+    baseUrl: environment['OPENAI_BASE_URL'] || 'https://api.openai.com/v1',
+  };
+}

@@ -26,21 +26,21 @@ export async function updateCancelled(sql: Sql, id: string, cancelledAt: Date): 
 
 /** Condition on the files of `countStoreFiles` and `selectStoreFiles`. */
 export function isInBatch(batchId: string): SQL {
-  return expression`s.type = 'api' and f.item_key in (${filesOf(batchId)})`;
+  return expression`s.type = 'api' and f.item_key in (${selectBatchFileIds(batchId)})`;
 }
 
-const filesOf = (batchId: string): SQL =>
+const selectBatchFileIds = (batchId: string): SQL =>
   expression`select b.file_id from vector_store_file_batch_files b where b.batch_id = ${batchId}`;
 
 /**
- * Cancels the files of a batch that are not ingested, in the transaction that locks the knowledge base. A job that reads
- * one of them at present may still finish it.
+ * Cancels the files of a batch that are not ingested, in the transaction that locks the knowledge base. A job that
+ * reads one of them at present may still finish it.
  */
 export async function cancelBatchFiles(sql: Sql, { id, knowledgeBaseId }: FileBatchRow): Promise<void> {
   const error = toJobError(new IngestionError('cancelled', 'The file batch was cancelled.'));
   const isPosted = expression`p.data_source_id in (
       select s.id from data_sources s where s.knowledge_base_id = ${knowledgeBaseId} and s.type = 'api'
-    ) and p.key in (${filesOf(id)})`;
+    ) and p.key in (${selectBatchFileIds(id)})`;
   await sql.execute(expression`
     update posted_documents p set is_cancelled = true
     where ${isPosted} and not exists (

@@ -107,8 +107,8 @@ async function viewBatch(sql: Sql, { id, knowledgeBaseId, createdAt, cancelledAt
 }
 
 /**
- * Cancels the files of a batch that are not ingested; the others stay. A finished batch is returned unchanged. Throws as
- * `showFileBatch` does.
+ * Cancels the files of a batch that are not ingested; the others stay. A finished batch is returned unchanged. Throws
+ * as `showFileBatch` does.
  */
 export async function cancelFileBatch(
   deps: Pick<Deps, 'db' | 'now'>,

@@ -9,7 +9,7 @@ import type { KnowledgeBaseRow } from '../../knowledge-bases/store.ts';
 import type { Call } from '../../lib/caller.ts';
 import { isId } from '../../lib/ids.ts';
 import { attachFiles, requireFileScope } from './attach-files.ts';
-import { findStore } from './ids.ts';
+import { findStore, isStoreFileId } from './ids.ts';
 import { readStorePage } from './paging.ts';
 import type { AddFile, FileContent, StoreFileListQuery, UpdateFile, VectorStoreFile } from './schema.ts';
 import { type FileFilter, type StoreFileRow, selectFileChunks, selectStoreFile, selectStoreFiles } from './store.ts';
@@ -52,8 +52,7 @@ async function findStoreFile(
   { vector_store_id, file_id }: FilePath,
 ): Promise<{ base: KnowledgeBaseRow; file: StoreFileRow }> {
   const base = await findStore(deps, call.caller.organizationId, vector_store_id);
-  const isFileId = isId('file', file_id) || isId('document', file_id);
-  const file = isFileId ? await selectStoreFile(deps.db.sql, base.id, file_id) : null;
+  const file = isStoreFileId(file_id) ? await selectStoreFile(deps.db.sql, base.id, file_id) : null;
   if (file === null) throw notFound('file', file_id, 'file_id');
   return { base, file };
 }
@@ -68,8 +67,7 @@ export async function listStoreFiles(
   const { sql } = deps.db;
   // A client may remove the files of a page before it asks for the next one: then the first remaining files follow.
   const toCursor = async (id: string, param: string) => {
-    if (!isId('file', id) && !isId('document', id))
-      throw invalidValue(param, 'must be an id from another page of this list');
+    if (!isStoreFileId(id)) throw invalidValue(param, 'must be an id from another page of this list');
     return (await selectStoreFile(sql, base.id, id))?.documentId ?? null;
   };
   const filter = { status, ...(where !== undefined && { where }) };

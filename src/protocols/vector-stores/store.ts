@@ -3,7 +3,7 @@ import type { ChunkSize } from '../../connectors/posted-store.ts';
 import type { Sql } from '../../db/db.ts';
 import type { PageBounds } from '../../db/page.ts';
 import type { JobErrorCode } from '../../extraction/ingestion-error.ts';
-import { isId } from '../../lib/ids.ts';
+import { isUploadId } from './ids.ts';
 import type { FileStatus } from './schema.ts';
 
 /** A file of a vector store: the documents of one item of a data source. */
@@ -90,7 +90,7 @@ export function selectStoreFiles(
 
 /** Selects a file by its id, or null. A posted file wins over the same file of another data source. */
 export async function selectStoreFile(sql: Sql, baseId: string, fileId: string): Promise<StoreFileRow | null> {
-  const isFile = isId('file', fileId) ? hasFileId(fileId) : expression`f.id = ${fileId}`;
+  const isFile = isUploadId(fileId) ? hasFileId(fileId) : expression`f.id = ${fileId}`;
   const query = expression`${ITEMS} and f.knowledge_base_id = ${baseId} and ${isFile} order by p.key is null, f.id limit 1`;
   return (await selectFiles(sql, query))[0] ?? null;
 }

@@ -2,8 +2,8 @@ import type { JobErrorCode } from '../../extraction/ingestion-error.ts';
 import { expiryDate, isExpired, lastActivity } from '../../knowledge-bases/expiry.ts';
 import type { KnowledgeBaseRow } from '../../knowledge-bases/store.ts';
 import { toVectorStoreId } from '../../knowledge-bases/vector-store-id.ts';
-import { isId } from '../../lib/ids.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
+import { isUploadId } from './ids.ts';
 import type { FileCounts, ShownAttributes, VectorStore, VectorStoreFile } from './schema.ts';
 import type { StatusCount, StoreFileRow } from './store.ts';
 
@@ -89,7 +89,7 @@ export function toFileId({
   sourceType,
   documentId,
 }: Pick<StoreFileRow, 'itemKey' | 'sourceType' | 'documentId'>) {
-  const isUpload = (sourceType === 'api' || sourceType === 'file_upload') && isId('file', itemKey);
+  const isUpload = (sourceType === 'api' || sourceType === 'file_upload') && isUploadId(itemKey);
   return isUpload ? itemKey : documentId;
 }
 
