@@ -75,7 +75,8 @@ async function startBackends() {
   const upstream = await startModelServer();
   const scripted = await startServer((request, response) => handler(request, response, count++));
   const service = await startService({
-    env: { QUIRE_UPSTREAM_URL: upstream.baseUrl },
+    // MCP servers of the tests are on loopback.
+    env: { QUIRE_UPSTREAM_URL: upstream.baseUrl, QUIRE_ALLOW_PRIVATE_HOSTS: '127.0.0.1' },
     config: [
       'models:',
       `  ${MODELS.bundled}: {engine: bundled}`,
