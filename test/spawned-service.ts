@@ -116,8 +116,8 @@ export function startApi(options: ServiceOptions): Promise<Service> {
 }
 
 /**
- * Starts `quire worker`; its `url` is empty without `QUIRE_WORKER_PORT`. Resolves when it is ready; rejects when it exits
- * instead.
+ * Starts `quire worker`; its `url` is empty without `QUIRE_WORKER_PORT`. Resolves when it is ready; rejects when it
+ * exits instead.
  */
 export function startWorker(options: ServiceOptions): Promise<Service> {
   return start('worker', WORKER_READY, options);

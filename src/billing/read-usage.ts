@@ -16,8 +16,8 @@ const ALL = 'all';
 const DEFAULT_LIMIT = 1_000;
 
 /**
- * Reads the usage of the caller's organization or, with the scope `admin`, of other organizations. Throws 400 for groups that do not
- * exist and for too many buckets, and 403 for other organizations.
+ * Reads the usage of the caller's organization or, with the scope `admin`, of other organizations. Throws 400 for
+ * groups that do not exist and for too many buckets, and 403 for other organizations.
  */
 export async function readUsage(
   deps: Pick<Deps, 'db' | 'now'>,

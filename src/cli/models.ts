@@ -71,6 +71,12 @@ export function modelsCommand(): CliCommand {
     .jsonOption()
     .examples('models pull-set', 'models pull-set --yes')
     .action(pullSet);
+  addBindingCommands(models);
+  return models;
+}
+
+/** `quire models use` and `remove`. */
+function addBindingCommands(models: CliCommand): void {
   models
     .command('use')
     .summary('Bind a model id to a model on the disk')
@@ -89,7 +95,6 @@ export function modelsCommand(): CliCommand {
     .jsonOption()
     .examples('models remove qwen2.5-1.5b')
     .action(removeModel);
-  return models;
 }
 
 async function listModels(options: { json?: boolean }): Promise<void> {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { parseJobs } from '../lib/parse-jobs.ts';
 
-/** Settings of one of several processes. */
+/** Settings of a process: its work, its end and its memory. */
 export const PROCESS_SETTINGS = {
   drainDelay: {
     env: 'QUIRE_DRAIN_DELAY',
@@ -27,5 +27,21 @@ export const PROCESS_SETTINGS = {
     parse: parseJobs,
     description:
       'Kinds of jobs that this process runs, each with its number of concurrent jobs, such as `ingestion:4,batch:2`. Kinds: `ingestion`, `batch`, `response` (background responses), `evaluation`. Kinds that are absent are left to other processes. Unset: all kinds.',
+  },
+  batchConcurrency: {
+    env: 'QUIRE_BATCH_CONCURRENCY',
+    file: 'batch_concurrency',
+    schema: Type.Integer({ minimum: 1, maximum: 1024 }),
+    default: 16,
+    description:
+      'Batch lines that each process runs at the same time. Raise it for upstream servers that batch many requests; local models run at most as many as they have slots, less one.',
+  },
+  memoryLimitMb: {
+    env: 'QUIRE_MEMORY_LIMIT_MB',
+    file: null,
+    schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
+    default: null,
+    description:
+      "Memory in MB that heaps, caches, document readers and model contexts are sized for. It is not enforced. Unset: the machine's memory or the smallest cgroup limit.",
   },
 } as const;

@@ -165,22 +165,6 @@ export const SETTINGS = {
     default: null,
     description: 'Days that events of the audit log are kept. Unset: without limit.',
   },
-  batchConcurrency: {
-    env: 'QUIRE_BATCH_CONCURRENCY',
-    file: 'batch_concurrency',
-    schema: Type.Integer({ minimum: 1, maximum: 1024 }),
-    default: 16,
-    description:
-      'Batch lines that each process runs at the same time. Raise it for upstream servers that batch many requests; local models run at most as many as they have slots, less one.',
-  },
-  memoryLimitMb: {
-    env: 'QUIRE_MEMORY_LIMIT_MB',
-    file: null,
-    schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
-    default: null,
-    description:
-      "Memory in MB that heaps, caches, document readers and model contexts are sized for. It is not enforced. Unset: the machine's memory or the smallest cgroup limit.",
-  },
   localThreads: {
     env: 'QUIRE_LOCAL_THREADS',
     file: 'local_threads',

@@ -69,7 +69,7 @@ export interface Connector<Config extends TSchema = TSchema> {
   listsChangesOnly?: true;
   /** Whether the deletion of more than half of the documents waits for a second listing. For remote services. */
   confirmsDeletions?: true;
-  /** Checks the rules that the schema cannot express, and returns the config to store. Throws 400 naming `config.<path>`. */
+  /** Checks rules that the schema cannot express. Returns the config to store. Throws 400 naming `config.<path>`. */
   check?(config: Static<Config>): Static<Config>;
   /**
    * Checks the credentials with one cheap request, for the test of a data source; a job finds out by its listing.

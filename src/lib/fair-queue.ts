@@ -30,7 +30,7 @@ export class FairQueue<T> {
     return this.#next(rank)?.item;
   }
 
-  /** Removes and returns the next item. The next turn of its group comes after the turns of all groups that wait now. */
+  /** Removes and returns the next item. Its group has its next turn after all groups that wait now. */
   take(rank?: GroupRank): T | undefined {
     const next = this.#next(rank);
     if (next === undefined) return undefined;

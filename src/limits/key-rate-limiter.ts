@@ -51,8 +51,8 @@ interface Plan {
 }
 
 /**
- * Limits the requests of every key, and the requests of all keys of an organization together. A rejected request takes nothing
- * from any bucket, so a client that waits for `Retry-After` succeeds.
+ * Limits the requests of every key, and the requests of all keys of an organization together. A rejected request takes
+ * nothing from any bucket, so a client that waits for `Retry-After` succeeds.
  */
 export class KeyRateLimiter implements RateLimiter {
   readonly #deps: RateLimiterDeps;

@@ -117,7 +117,7 @@ describe('a stopping server', () => {
       busy.send(create());
       busy.send(ask('dropped'));
       await until(() => api.engine.calls.length === 1);
-      const drained = drain(api.app, createLogger('silent'), { drainMs: 60_000, abortMs: 60_000 });
+      const drained = drain(api.app, createLogger('silent'), { delayMs: 0, drainMs: 60_000, abortMs: 60_000 });
       assert.deepEqual(await idle.closed(), [1001, 'this server is stopping']);
       finish();
       while ((await busy.next()).type !== 'response.completed');
@@ -135,7 +135,7 @@ describe('a stopping server', () => {
       const client = await openSocket(api);
       client.send(create());
       await until(() => api.engine.calls.length === 1);
-      await drain(api.app, createLogger('silent'), { drainMs: 1, abortMs: 60_000 });
+      await drain(api.app, createLogger('silent'), { delayMs: 0, drainMs: 1, abortMs: 60_000 });
       assert.equal((await client.closed())[0], 1006);
       assert.equal(api.engine.calls[0]?.ended, true);
     }));

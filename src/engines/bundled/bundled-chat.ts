@@ -164,7 +164,7 @@ function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): Constr
   return { ...request, narrowedFormat: constrainJson(prompt, format, limit), maxTokens: limit };
 }
 
-/** Constrains a reply to the texts that the model generates reliably. Without a final `user` message it continues freely. */
+/** Constrains a reply to texts that the model generates reliably. After another role than `user` it is free. */
 function constrainReply(request: GenerationRequest, prompt: ChatPrompt): ConstrainedRequest {
   if (prompt.messages.at(-1)?.role !== 'user') return { ...request, cutsRepetition: true };
   return { ...request, format: { type: 'choice', choices: selectReplies(prompt.messages) } };

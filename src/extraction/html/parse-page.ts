@@ -46,7 +46,7 @@ export function parsePage(html: string): PageDocument {
   return parseHTML(`${root}<head></head><body>${body}</body></html>`).document as unknown as PageDocument;
 }
 
-/** Whether the page has one head and one body. The parser makes an empty body of other pages, and nests repeated tags. */
+/** Whether the page has one head and one body. The parser empties the body of other pages, and nests repeated tags. */
 function isWellFormed({ documentElement, body }: PageDocument): boolean {
   const names = [...documentElement.children].map(({ localName }) => localName.toLowerCase());
   if (documentElement.localName.toLowerCase() !== 'html' || !/^(?:head,)?body$/.test(names.join(','))) return false;

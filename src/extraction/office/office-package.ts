@@ -89,7 +89,7 @@ export async function checkOffice(input: ReaderInput, kind: OfficeKind): Promise
   });
 }
 
-/** Returns the relationships of a part by id, without external ones; the relationships of the package for an empty name. */
+/** Returns the relationships of a part by id, without external ones. An empty name: of the package. */
 export async function readRelationships(archive: Archive, part: string): Promise<Map<string, Relationship>> {
   const folder = posix.dirname(part);
   const relationships = new Map<string, Relationship>();

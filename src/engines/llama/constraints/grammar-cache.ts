@@ -20,7 +20,7 @@ interface Entry {
 
 /**
  * Compiled grammars and rejected schemas, by source. All organizations share the entries. When the cache is full, the
- * organization with the most bytes loses its least recently used entry, so that no organization evicts the grammars of another one.
+ * organization with the most bytes loses its least recently used entry, so that none evicts another's grammars.
  */
 export class GrammarCache {
   readonly #maxBytes: number;

@@ -82,7 +82,7 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   #errorOutput = '';
   /** Messages for the next process, sent while the last one exits. */
   #queued: { message: Incoming; scope: string }[] = [];
-  /** Messages that wait for the channel. Large prompts of one organization do not delay messages of other organizations. */
+  /** Messages that wait for the channel. Large prompts of one organization do not delay the other organizations. */
   readonly #outbox = new FairQueue<Incoming>();
   #writes = 0;
   state: HostState<Facts>;
