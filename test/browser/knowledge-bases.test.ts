@@ -58,6 +58,8 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await dialog().getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: 'Harbour' }).waitFor();
     kbId = /knowledge-bases\/(kb_\w+)/.exec(page.url())?.[1] ?? '';
+    // The id for OpenAI's clients.
+    await page.getByText(kbId.replace('kb_', 'vs_'), { exact: true }).waitFor();
     const base = await test.call<{ chunking_strategy: object }>('GET', `/v1/knowledge-bases/${kbId}`);
     assert.deepEqual(base.chunking_strategy, { type: 'recursive', chunk_size: 64, chunk_overlap: 8 });
   });

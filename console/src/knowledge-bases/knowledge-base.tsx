@@ -7,6 +7,7 @@ import type { Schema } from '../api/types.ts';
 import { Evaluations } from '../evaluations/evaluations.tsx';
 import { useEvaluationMessages } from '../evaluations/messages.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
@@ -50,6 +51,10 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
       <Hint>
         {kb.documents}: {format.number(documents)} · {kb.chunks}: {format.number(chunks)}
       </Hint>
+      <Group gap="xs">
+        <Hint>{kb.vectorStoreId}</Hint>
+        <CopyText value={kbId.replace(/^kb_/, 'vs_')} />
+      </Group>
       <KnowledgeBaseTabs kbId={kbId} live={live} uploads={uploads} />
     </Page>
   );

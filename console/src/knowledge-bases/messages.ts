@@ -11,6 +11,7 @@ export const useKnowledgeBaseMessages = defineMessages({
   description: ['Description', 'Beschreibung'],
   documents: ['Documents', 'Dokumente'],
   chunks: ['Chunks', 'Abschnitte'],
+  vectorStoreId: ['Vector store ID', 'ID des Vector-Stores'],
   empty: ['No knowledge bases yet.', 'Noch keine Wissensbasen.'],
   delete: ['Delete knowledge base', 'Wissensbasis löschen'],
   deleteText: [
