@@ -51,6 +51,7 @@ import { admitLocalCallers } from './protocols/ollama/local-callers.ts';
 import { ollamaRoutes } from './protocols/ollama/routes.ts';
 import { vectorStoreRoutes } from './protocols/vector-stores/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
+import { conversationRoutes } from './responses/conversation-routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 import { userAdminRoutes } from './users/members/admin-routes.ts';
 import { nameActors } from './users/name-actors.ts';
@@ -109,6 +110,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   moderationRoutes(app, deps);
   rerankRoutes(app, deps);
   responseRoutes(app, deps);
+  conversationRoutes(app, deps);
   anthropicRoutes(app, deps);
   ollamaRoutes(app, { ...deps, pulls });
   mcpRoutes(app, deps, version);

@@ -16,6 +16,8 @@ type Resource = keyof TenantResources;
 
 /** Bodies of routes with path parameters; `{}` where none is given. */
 const BODIES: Record<string, object> = {
+  'POST /v1/conversations/:conversation_id': { metadata: {} },
+  'POST /v1/conversations/:conversation_id/items': { items: [{ role: 'user', content: 'text' }] },
   'POST /v1/knowledge-bases/:kb_id/data-sources': {
     type: 'web_crawl',
     name: 'Site',
@@ -71,6 +73,25 @@ const ID_FIELDS: Record<string, IdField> = {
   'POST /v1/responses previous_response_id': {
     resource: 'response_id',
     body: (id) => ({ model: 'general-8b', input: 'text', previous_response_id: id }),
+    status: 400,
+  },
+  'POST /v1/responses conversation.id': {
+    resource: 'conversation_id',
+    body: (id) => ({ model: 'general-8b', input: 'text', conversation: { id } }),
+  },
+  'POST /v1/responses/input_tokens conversation.id': {
+    resource: 'conversation_id',
+    body: (id) => ({ model: 'general-8b', conversation: { id } }),
+  },
+  'POST /v1/conversations items.id': {
+    resource: 'item_id',
+    body: (id) => ({ items: [{ type: 'item_reference', id }] }),
+    status: 400,
+  },
+  'POST /v1/conversations/:conversation_id/items items.id': {
+    resource: 'item_id',
+    url: ({ conversation_id }) => `/v1/conversations/${conversation_id}/items`,
+    body: (id) => ({ items: [{ type: 'item_reference', id }] }),
     status: 400,
   },
   'POST /v1/responses input.id': {
@@ -240,7 +261,15 @@ const EXEMPT_FIELDS: Record<string, string> = {
   'input.tool_calls.id': 'chosen by the caller',
   'input.tool_call_id': 'chosen by the caller',
   'input.call_id': 'chosen by the caller',
+<<<<<<< HEAD
   'input.approval_request_id': 'names an item of the same conversation; `previous_response_id` is tried',
+=======
+  'input.approval_request_id': 'an item of the same conversation',
+  'items.approval_request_id': 'as `input.approval_request_id`',
+  'items.tool_calls.id': 'chosen by the caller',
+  'items.tool_call_id': 'chosen by the caller',
+  'items.call_id': 'chosen by the caller',
+>>>>>>> 6562bbca (feat(responses): keep conversations)
   'messages.content.id': 'chosen by the caller',
   'messages.content.tool_use_id': 'chosen by the caller',
   'GET /v1/models (anthropic) after_id': 'models are the same for all organizations',

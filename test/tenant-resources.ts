@@ -14,12 +14,13 @@ export interface TenantResources {
   file_id: string;
   batch_id: string;
   response_id: string;
+  conversation_id: string;
   policy_id: string;
   /** A registered MCP server. */
   server_id: string;
   key_id: string;
   organization_id: string;
-  /** An item of the response. */
+  /** An item of the response and of the conversation. */
   item_id: string;
   /** A file of the purpose `batch`. */
   batch_file_id: string;
@@ -56,7 +57,8 @@ export async function createResources(api: TestApi, organization: string): Promi
   const kb_id = await create('/v1/knowledge-bases', { name: 'Base' });
   const source = { type: 'file_upload', name: 'Files', config: { file_ids: [file_id] } };
   const ds_id = await create(`/v1/knowledge-bases/${kb_id}/data-sources`, source);
-  const question = { model: 'general-8b', input: 'Hello' };
+  const conversation_id = await create('/v1/conversations', {});
+  const question = { model: 'general-8b', input: 'Hello', conversation: conversation_id };
   const response = await api.send('POST', '/v1/responses', { key, body: question });
   const jobs = await api.send('GET', `/v1/knowledge-bases/${kb_id}/ingestion-jobs`, { key });
   const policy = { name: 'Policy', enabled: false };
@@ -80,6 +82,7 @@ export async function createResources(api: TestApi, organization: string): Promi
     vector_store_id,
     file_batch_id: await create(`/v1/vector_stores/${vector_store_id}/file_batches`, { file_ids: [file_id] }),
     response_id: response.json.id,
+    conversation_id,
     item_id: response.json.output[0].id,
     key_id,
     organization_id,

@@ -6,7 +6,7 @@ import { AddressPolicy } from '../lib/address-policy.ts';
 
 /** What decides about the images of a request. */
 export interface ImageRules {
-  model: Pick<ModelView, 'id' | 'capabilities'>;
+  model: Pick<ModelView, 'id'> & { capabilities: Pick<ModelView['capabilities'], 'vision'> };
   /** `QUIRE_ALLOW_PRIVATE_HOSTS`. */
   allowPrivateHosts: readonly string[] | null;
 }

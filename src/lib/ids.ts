@@ -25,6 +25,7 @@ export const ID_PREFIXES = {
   guardrailPolicy: 'gp_',
   guardrailBlock: 'gb_',
   response: 'resp_',
+  conversation: 'conv_',
   message: 'msg_',
   reasoning: 'rs_',
   fileSearchCall: 'fs_',

@@ -107,6 +107,25 @@ describe('background responses', () => {
     return started.promise;
   };
 
+  it('adds its items to its conversation when it completes, and none when it is cancelled', async () => {
+    const added = [{ role: 'user', content: 'My name is "Ada".' }];
+    const { id } = (await api.send('POST', '/v1/conversations', { body: { items: added } })).json;
+    const items = async () => (await api.send('GET', `/v1/conversations/${id}/items?order=asc`)).json.data;
+    playTurns(api.engine, says('It is cold.'));
+    gate = Promise.withResolvers();
+    const queued = await create({ conversation: id });
+    const [{ id: deleted }] = await items();
+    await api.send('DELETE', `/v1/conversations/${id}/items/${deleted}`);
+    gate.resolve();
+    await follow(queued.id);
+    gate = Promise.withResolvers();
+    const cancelled = await create({ conversation: { id } });
+    await api.send('POST', `/v1/responses/${cancelled.id}/cancel`);
+    gate.resolve();
+    const texts = (await items()).map(({ content }: { content: { text: string }[] }) => content[0]?.text);
+    assert.deepEqual(texts, ['Is it warm?', 'It is cold.'], 'an item that was deleted stays so');
+  });
+
   it('is queued, runs as a job, and is retrieved and streamed from any event', async () => {
     gate = Promise.withResolvers();
     playTurns(api.engine, says('It is cold.'));

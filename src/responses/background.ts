@@ -30,7 +30,7 @@ export async function startBackground(
   reservedTokens = 0,
 ): Promise<ResponseResource> {
   const identity = newIdentity(deps);
-  const { shell, conversation } = await prepareResponse(deps, call, request, identity);
+  const { shell, conversation, earlierItems } = await prepareResponse(deps, call, request, identity);
   const response: ResponseResource = { ...createEmitter(shell).resource(), status: 'queued' };
   const { organizationId } = call.caller;
   const job: StoredJob = {
@@ -38,6 +38,7 @@ export async function startBackground(
     caller: storeCaller(call.caller),
     requestId: call.requestId,
     reservedTokens,
+    earlierItems,
   };
   await deps.db.sql.transaction(async (sql) => {
     await insertResponse(sql, organizationId, response, { conversation, job });

@@ -3,6 +3,7 @@ import { knownError } from '../http/known-error.ts';
 import { collect } from '../inference/collect.ts';
 import { startGeneration } from '../inference/generate.ts';
 import { type Notices, viewNotices } from '../inference/moderation-notice.ts';
+import { rejectFields } from '../inference/parameters.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { sealCompaction } from './compaction.ts';
@@ -43,6 +44,7 @@ export async function compactResponse(
   body: CompactResponse,
   signal: AbortSignal,
 ): Promise<Compaction> {
+  rejectFields(body, { conversation: 'input' });
   const identity = newIdentity(deps);
   const request = { ...requireInput(body), max_output_tokens: MAX_SUMMARY_TOKENS };
   const prepared = await prepareResponse(deps, call, request, identity);

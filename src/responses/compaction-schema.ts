@@ -6,24 +6,26 @@ import { titleSchemas } from '../lib/title-schemas.ts';
 import { ResponseInputItem } from './input-items-schema.ts';
 import { CreateResponse, ResponseUsage } from './schema.ts';
 
-const { model, input, instructions, previous_response_id, prompt_cache_key, service_tier } = CreateResponse.properties;
+const { model, input, instructions, previous_response_id, conversation, prompt_cache_key, service_tier } =
+  CreateResponse.properties;
 const { tools, tool_choice, parallel_tool_calls, text, reasoning, truncation } = CreateResponse.properties;
 
 const common = { model, input: Type.Optional(input), instructions, previous_response_id };
 
 /** Body of `POST /v1/responses/input_tokens`: the fields of a request that are part of its prompt. */
 export const CountInputTokens = Type.Object(
-  { ...common, tools, tool_choice, parallel_tool_calls, text, reasoning, truncation },
+  { ...common, conversation, tools, tool_choice, parallel_tool_calls, text, reasoning, truncation },
   { [NULL_IS_ABSENT]: true, examples: [{ model: 'general-8b', input: 'When is the library open?' }] },
 );
 
 export type CountInputTokens = Static<typeof CountInputTokens>;
 
 /** The fields as a request. Throws 400 `missing_required_field` for a conversation without any item. */
-export function requireInput<T extends Pick<CountInputTokens, 'input' | 'previous_response_id'>>(
+export function requireInput<T extends Pick<CountInputTokens, 'input' | 'previous_response_id' | 'conversation'>>(
   body: T,
 ): T & Pick<CreateResponse, 'input'> {
-  if (body.input === undefined && body.previous_response_id === undefined) throw missingField('input');
+  if (body.input === undefined && body.previous_response_id === undefined && body.conversation === undefined)
+    throw missingField('input');
   return { ...body, input: body.input ?? [] };
 }
 

@@ -1,7 +1,9 @@
+import type { Sql } from '../db/db.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { type ConversationItem, toConversation } from './conversation.ts';
+import { extendConversation } from './extend-conversation.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps, ResponseIdentity } from './parse-call.ts';
 import { prepareResponse } from './prepare-response.ts';
@@ -27,10 +29,15 @@ export async function createResponse(
   { signal, earlier = null, keepUnstored }: CreateOptions,
 ): Promise<ResponseRun> {
   const prepared = await prepareResponse(deps, call, request, { ...newIdentity(deps), earlier });
-  const { shell, conversation } = prepared;
+  const { shell, conversation, earlierItems } = prepared;
+  const { organizationId } = call.caller;
   const save: SaveResponse = async (response) => {
-    if (shell.store) await insertResponse(deps.db.sql, call.caller.organizationId, response, { conversation });
-    else if (response.status !== 'failed')
+    const write = async (sql: Sql) => {
+      if (shell.store) await insertResponse(sql, organizationId, response, { conversation });
+      await extendConversation(sql, organizationId, response, conversation.slice(earlierItems));
+    };
+    await (shell.conversation == null ? write(deps.db.sql) : deps.db.sql.transaction(write));
+    if (!shell.store && response.status !== 'failed')
       keepUnstored?.(response.id, [...conversation, ...toConversation(response.output)]);
     responseMetrics(deps.metrics).ended(response.status);
   };

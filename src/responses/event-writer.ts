@@ -1,10 +1,12 @@
-import type { Database } from '../db/db.ts';
+import type { Database, Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
+import type { ConversationItem } from './conversation.ts';
 import type { ResponseProgress } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
+import { extendConversation } from './extend-conversation.ts';
 import type { ResponseResource } from './schema.ts';
-import { insertEvents, lockRunning, updateEnded } from './store.ts';
+import { insertEvents, lockRunning, type ResponseRow, updateEnded } from './store.ts';
 
 /** Events of this time are written together: readers notice no delay, and a fast model does not write each token. */
 const GROUP_MS = 100;
@@ -75,14 +77,24 @@ export class EventWriter {
     this.#entries.flush().catch(() => {});
   }
 
+  /** Stores the end of the response, and adds it to its conversation. */
+  async #end(sql: Sql, { organizationId, conversation, job }: ResponseRow, ended: ResponseResource): Promise<void> {
+    await updateEnded(sql, ended);
+    if (ended.conversation == null) return;
+    const { earlierItems = 0 } = JSON.parse(job ?? '{}') as { earlierItems?: number };
+    const input = (JSON.parse(conversation) as ConversationItem[]).slice(earlierItems);
+    await extendConversation(sql, organizationId, ended, input);
+  }
+
   async #write(entries: readonly Entry[]): Promise<void> {
     const events = entries.flatMap(({ event }) => event ?? []);
     const ended = entries.findLast((entry) => entry.ended !== undefined)?.ended;
     const progress = this.#progress();
     const isRunning = await this.#db.sql.transaction(async (sql) => {
-      if ((await lockRunning(sql, this.#id)) === null) return false;
+      const row = await lockRunning(sql, this.#id);
+      if (row === null) return false;
       if (events.length > 0) await insertEvents(sql, this.#id, events, progress);
-      if (ended !== undefined) await updateEnded(sql, ended);
+      if (ended !== undefined) await this.#end(sql, row, ended);
       if (events.length > 0 || ended !== undefined) await notify(sql, 'quire_responses', this.#id);
       return true;
     });

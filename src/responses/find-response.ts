@@ -3,6 +3,7 @@ import { notify } from '../db/notifications.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
+import { deleteConversationRows } from './conversation-store.ts';
 import { cancellation } from './event-writer.ts';
 import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse } from './store.ts';
 
@@ -24,8 +25,9 @@ export async function deleteResponse(deps: FindDeps, { caller }: Call, id: strin
   return { id, object: 'response' as const, deleted: true as const };
 }
 
-/** Deletes all responses of an organization, and stops those that are running. */
+/** Deletes all responses and conversations of an organization, and stops the responses that are running. */
 export async function deleteResponses(sql: Sql, organizationId: string): Promise<void> {
   for (const id of await deleteResponseRows(sql, organizationId))
     await notify(sql, 'quire_responses', cancellation(id));
+  await deleteConversationRows(sql, organizationId);
 }

@@ -20,7 +20,12 @@ export async function listInputItems(
   query: InputItemsQuery,
 ) {
   const row = await findResponse(deps, call, id);
-  const items = viewConversation(deps, call, JSON.parse(row.conversation) as ConversationItem[]);
+  return pageItems(viewConversation(deps, call, JSON.parse(row.conversation) as ConversationItem[]), query);
+}
+
+/** A page of items, the last one first unless `order` is `asc`. Throws 400 for an `after` that names none of them. */
+export function pageItems(all: readonly ResponseInputItem[], query: InputItemsQuery) {
+  const items = [...all];
   if (query.order !== 'asc') items.reverse();
   const start = query.after === undefined ? 0 : items.findIndex((item) => item.id === query.after) + 1;
   if (query.after !== undefined && start === 0)

@@ -17,6 +17,7 @@ import { findRegisteredServer, type RegisteredServer } from '../mcp-servers/find
 import { openCompaction } from './compaction.ts';
 import { type ConversationItem, toMessages } from './conversation.ts';
 import type { ResponseShell } from './emitter.ts';
+import { openConversation, requireNewItems } from './manage-conversations.ts';
 import { approvedCalls } from './mcp-tools.ts';
 import { parseInput } from './parse-input.ts';
 import type { McpServerTool } from './parse-mcp-tool.ts';
@@ -42,6 +43,8 @@ export interface ResponseCall {
   readonly instructions: string | null;
   /** The conversation before the output. */
   readonly conversation: ConversationItem[];
+  /** Items of it from before the request. */
+  readonly earlierItems: number;
   readonly functions: readonly FunctionTool[];
   /** Path of each function in the request, for errors of engines. */
   readonly functionPaths: readonly string[];
@@ -84,13 +87,16 @@ export async function parseResponseCall(
   if (request.background === true && request.store === false)
     throw invalidValue('background', "needs 'store', because its result is retrieved later");
   const search = await openSearch(deps, call, tools.search);
-  const conversation = identity.conversation ?? (await parseConversation(deps, call, { request, identity, admission }));
+  const { conversation, earlierItems } =
+    identity.conversation === undefined
+      ? await parseConversation(deps, call, { request, identity, admission })
+      : { conversation: identity.conversation, earlierItems: 0 };
   requireApprovedServers(tools, conversation);
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
   // Of a response that another model has answered, or of one from before the model was bound to another engine.
   if (countImages(messages) > 0 && !admission.model.capabilities.vision)
-    throw imagesUnsupported(request.previous_response_id == null ? 'input' : 'previous_response_id', request.model);
+    throw imagesUnsupported(imageParam(request), request.model);
   const truncates = request.truncation === 'auto';
   if (!truncates) requireFits(admission, prompt);
   return {
@@ -98,6 +104,7 @@ export async function parseResponseCall(
     input: { ...parameters, prompt },
     instructions: request.instructions ?? null,
     conversation,
+    earlierItems,
     functions: tools.functions,
     functionPaths: tools.functionPaths,
     mcpServers: tools.mcpServers,
@@ -118,15 +125,34 @@ async function parseConversation(
     identity,
     admission,
   }: { request: CreateResponse; identity: ResponseIdentity; admission: Admission<'chat'> },
-): Promise<ConversationItem[]> {
+): Promise<Pick<ResponseCall, 'conversation' | 'earlierItems'>> {
   const { model } = admission;
-  const earlier = identity.earlier ?? (await continueConversation(deps, call, request.previous_response_id ?? null));
+  const conversationId = readConversationId(request);
+  if (conversationId !== null && request.previous_response_id != null)
+    throw invalidValue('conversation', "must not be sent beside 'previous_response_id'");
+  const earlier =
+    conversationId === null
+      ? (identity.earlier ?? (await continueConversation(deps, call, request.previous_response_id ?? null)))
+      : await openConversation(deps, call, conversationId);
   const stored = {
     findItem: (id: string) => findStoredItem(deps, call, id),
     openCompaction: (content: string) => openCompaction(deps, call, content),
     images: { model, allowPrivateHosts: deps.config.allowPrivateHosts },
   };
-  return [...earlier, ...(await parseInput(request.input, earlier, stored))];
+  const added = await parseInput(request.input, earlier, stored);
+  if (conversationId !== null) requireNewItems(added, earlier, 'input');
+  return { conversation: [...earlier, ...added], earlierItems: earlier.length };
+}
+
+/** The field whose messages may have the images of a conversation. */
+function imageParam(request: CreateResponse): string {
+  if (request.previous_response_id != null) return 'previous_response_id';
+  return request.conversation == null ? 'input' : 'conversation';
+}
+
+function readConversationId({ conversation }: CreateResponse): string | null {
+  if (conversation == null) return null;
+  return typeof conversation === 'string' ? conversation : conversation.id;
 }
 
 /** Finds the registered servers that tools name, by the position of the tool. Throws 404 `mcp_server_not_found`. */
@@ -242,12 +268,14 @@ function createShell(
   { id, createdAt }: ResponseIdentity,
   features: GenerationFeatures,
 ): ResponseShell {
+  const conversationId = readConversationId(request);
   return {
     id,
     object: 'response',
     created_at: createdAt,
     model: request.model,
     previous_response_id: request.previous_response_id ?? null,
+    conversation: conversationId === null ? null : { id: conversationId },
     instructions: request.instructions ?? null,
     tools: tools.resolved,
     tool_choice: (request.tool_choice as ResponseShell['tool_choice'] | null | undefined) ?? 'auto',

@@ -19,6 +19,8 @@ export interface StoredInput {
   openCompaction(content: string): string | null;
   /** Rules for images. */
   images: ImageRules;
+  /** The field that has the items, for errors; `input` unless given. */
+  param?: string;
 }
 
 /**
@@ -34,18 +36,19 @@ export async function parseInput(
     if (input.trim() === '') throw invalidValue('input', 'must not be blank');
     return [{ type: 'message', id: newId('message'), message: { role: 'user', content: input } }];
   }
+  const { param = 'input' } = stored;
   if (input.filter(({ type }) => type === 'item_reference').length > MAX_REFERENCES)
-    throw invalidValue('input', `must have at most ${MAX_REFERENCES} item references`);
+    throw invalidValue(param, `must have at most ${MAX_REFERENCES} item references`);
   const items: ConversationItem[] = [];
   const callIds = new Set(earlier.flatMap(callsIn));
   for (const [index, item] of input.entries()) {
-    const parsed = await parseItem(item, `input.${index}`, stored);
+    const parsed = await parseItem(item, `${param}.${index}`, stored);
     for (const one of parsed) {
       if (one.type === 'function_call_output' && !callIds.has(one.callId)) {
-        throw invalidValue(`input.${index}.call_id`, 'must be the id of an earlier function_call');
+        throw invalidValue(`${param}.${index}.call_id`, 'must be the id of an earlier function_call');
       }
       if (one.type === 'mcp_approval_response')
-        requireOpenApproval(one.approvalRequestId, [...earlier, ...items], `input.${index}.approval_request_id`);
+        requireOpenApproval(one.approvalRequestId, [...earlier, ...items], `${param}.${index}.approval_request_id`);
       for (const id of callsIn(one)) callIds.add(id);
     }
     items.push(...parsed);

@@ -315,7 +315,8 @@ describe('POST /v1/responses', () => {
     [{ top_logprobs: -1 }, 'top_logprobs'],
     [{ chat_template_kwargs: 'x' }, 'chat_template_kwargs'],
     [{ reasoning_effort: 'high' }, 'reasoning_effort'],
-    [{ conversation: 'conv_1' }, 'conversation'],
+    [{ conversation: 7 }, 'conversation'],
+    [{ conversation: {} }, 'conversation.id', 'missing_required_field'],
     [{ response_format: { type: 'json_object' } }, 'response_format'],
     [{ background: true, store: false }, 'background'],
   ];

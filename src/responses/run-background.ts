@@ -39,6 +39,8 @@ export interface StoredJob {
   requestId: string;
   /** Estimated tokens that the request has taken from the token limits of its key. Absent in jobs of older versions. */
   reservedTokens?: number;
+  /** Items of the conversation from before the request. Absent in jobs of older versions. */
+  earlierItems?: number;
 }
 
 /** Dependencies of background responses. */

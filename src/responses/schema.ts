@@ -119,6 +119,11 @@ export const CreateResponse = Type.Object(
     }),
     instructions: Type.Optional(Type.String({ description: 'System message of this response only.' })),
     previous_response_id: Type.Optional(Type.String({ description: 'Continues a stored response.' })),
+    conversation: Type.Optional(
+      Type.Union([Type.String(), Type.Object({ id: Type.String() })], {
+        description: 'Continues a conversation, and adds the input and the output to it.',
+      }),
+    ),
     tools: Type.Optional(Nullable(Type.Array(Tool, { maxItems: 128 }))),
     tool_choice: Type.Optional(Nullable(ToolChoiceParam)),
     parallel_tool_calls: Type.Optional(Type.Boolean({ default: true })),
@@ -288,6 +293,7 @@ export const ResponseResource = Type.Object({
   tool_call_count: Type.Integer(),
   turn_count: Type.Integer({ description: 'Calls of the model.' }),
   previous_response_id: Nullable(Type.String()),
+  conversation: Type.Optional(Nullable(Type.Object({ id: Type.String() }))),
   instructions: Nullable(Type.String()),
   tools: Type.Array(ResolvedTool),
   tool_choice: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())]),

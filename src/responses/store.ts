@@ -89,8 +89,8 @@ function isStored(organizationId: string, now: Date) {
   return and(eq(responses.organizationId, organizationId), gt(responses.createdAt, expiryBound(now)));
 }
 
-/** Responses created at or before this time have expired. */
-function expiryBound(now: Date): Date {
+/** Responses created at or before this time have expired, and so have conversations last used then. */
+export function expiryBound(now: Date): Date {
   return new Date(now.getTime() - RETENTION_MS);
 }
 

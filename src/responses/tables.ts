@@ -1,4 +1,4 @@
-import { index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, primaryKey, text, timestamp, unique } from 'drizzle-orm/pg-core';
 
 /** Stored responses. Rows older than 24 hours are not found any more, and purged by range. */
 export const responses = pgTable(
@@ -38,4 +38,41 @@ export const responseEvents = pgTable(
     progress: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.responseId, table.first] })],
+);
+
+/** Conversations. Those that have not been used for 24 hours are not found any more, and purged. */
+export const conversations = pgTable(
+  'conversations',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id').notNull(),
+    /** JSON object. */
+    metadata: text().notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    /** When items or metadata were last written. */
+    usedAt: timestamp('used_at', { withTimezone: true }).notNull(),
+  },
+  (table) => [
+    index('conversations_by_use').on(table.usedAt),
+    index('conversations_by_organization').on(table.organizationId),
+  ],
+);
+
+/** Items of conversations. */
+export const conversationItems = pgTable(
+  'conversation_items',
+  {
+    conversationId: text('conversation_id')
+      .notNull()
+      .references(() => conversations.id, { onDelete: 'cascade' }),
+    /** Increases in the order of the items. */
+    position: integer().notNull(),
+    itemId: text('item_id').notNull(),
+    /** JSON, in the form in which responses store their conversation. */
+    item: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.conversationId, table.position] }),
+    unique('conversation_items_by_id').on(table.conversationId, table.itemId),
+  ],
 );
