@@ -34,6 +34,7 @@ import { ingestionRoutes } from './knowledge-bases/jobs/routes.ts';
 import { pageRoutes } from './knowledge-bases/pages/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
+import { selectExistingBases } from './knowledge-bases/store.ts';
 import type { Caller } from './lib/caller.ts';
 import type { LimitStore } from './limits/limit-store.ts';
 import { mcpServerRoutes } from './mcp-servers/routes.ts';
@@ -59,7 +60,9 @@ import type { PasswordCost } from './users/password.ts';
 import { userRoutes } from './users/routes.ts';
 
 /** Dependencies of the admin API. */
-export type AdminDeps = Omit<AccountAdminDeps, 'keySpending'> & ModelAdminDeps & ConfigurationDeps;
+export type AdminDeps = Omit<AccountAdminDeps, 'keySpending' | 'existingKnowledgeBases'> &
+  ModelAdminDeps &
+  ConfigurationDeps;
 
 /** Dependencies of the API: of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps &
@@ -154,7 +157,8 @@ export async function createWorkerApp(
 /** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration, audit log. Commands call it, too. */
 export function adminRoutes(app: App, deps: AdminDeps, pulls = new ModelPulls(deps)): void {
   organizationRoutes(app, deps);
-  keyRoutes(app, { ...deps, keySpending: { forget: forgetKeySpend, awaitRevocations } });
+  const keySpending = { forget: forgetKeySpend, awaitRevocations };
+  keyRoutes(app, { ...deps, keySpending, existingKnowledgeBases: selectExistingBases });
   creditRoutes(app, deps);
   adminUsageRoutes(app, deps);
   adminModelRoutes(app, deps, pulls);

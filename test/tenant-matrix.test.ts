@@ -14,6 +14,10 @@ import { createResources, type TenantResources } from './tenant-resources.ts';
 
 type Resource = keyof TenantResources;
 
+/** Resources that a key limited to other knowledge bases does not see. The others are below their knowledge base. */
+const HIDDEN = ['kb_id', 'vector_store_id', 'file_id', 'evaluation_id'] as const;
+const OWN_SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys'] as const;
+
 /** Bodies of routes with path parameters; `{}` where none is given. */
 const BODIES: Record<string, object> = {
   'POST /v1/conversations/:conversation_id': { metadata: {} },
@@ -225,6 +229,12 @@ const ID_FIELDS: Record<string, IdField> = {
     url: ({ kb_id, evaluation_id }, id) =>
       `/v1/knowledge-bases/${kb_id}/evaluations/${evaluation_id}/compare?baseline=${id}`,
   },
+  'POST /v1/admin/keys knowledge_base_ids': { resource: 'kb_id', body: (id) => ({ knowledge_base_ids: [id] }) },
+  'PATCH /v1/admin/keys/:key_id knowledge_base_ids': {
+    resource: 'kb_id',
+    url: ({ key_id }) => `/v1/admin/keys/${key_id}`,
+    body: (id) => ({ knowledge_base_ids: [id] }),
+  },
   'POST /v1/admin/keys organization_id': { resource: 'organization_id', body: (id) => ({ organization_id: id }) },
   'GET /v1/admin/keys organization_id': {
     resource: 'organization_id',
@@ -300,16 +310,22 @@ describe('an id of another organization', () => {
   const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE, RUN_BATCH, RUN_EVALUATION] });
   let own: TenantResources;
   let foreign: TenantResources;
+  /** Of the same organization as `own`, below a knowledge base that `limitedKey` may not use. */
+  let hidden: TenantResources;
+  let limitedKey = '';
   before(async () => {
     own = await createResources(api, 'own');
     foreign = await createResources(api, 'foreign');
+    hidden = await createResources(api, 'own');
+    const limits = { organization: 'own', scopes: OWN_SCOPES, knowledgeBaseIds: [own.kb_id] };
+    limitedKey = (await api.makeKey(limits)).key;
   });
   after(() => engine.close());
 
   /** An id of the same form that no resource has. */
   const unknown = (id: string) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0');
-  const send = (route: Pick<Route, 'method'>, url: string, body: object | undefined) =>
-    api.send(route.method, url, { key: own.key, ...(body !== undefined && { body }) });
+  const send = (route: Pick<Route, 'method'>, url: string, body: object | undefined, key = own.key) =>
+    api.send(route.method, url, { key, ...(body !== undefined && { body }) });
   const hasBody = ({ method }: Pick<Route, 'method'>) => method !== 'GET' && method !== 'DELETE';
 
   for (const route of routes) {
@@ -339,6 +355,48 @@ describe('an id of another organization', () => {
       assert.equal(found.status, status, found.text);
     });
   }
+
+  for (const route of routes) {
+    const param = HIDDEN.find((name) => route.params.includes(name));
+    if (param === undefined) continue;
+    it(`${routeName(route)} with a ${param} hidden from the key answers as with an unknown one`, async () => {
+      const path = (id: string) =>
+        route.url.replaceAll(/:(\w+)/g, (_, name: string) =>
+          name === param ? id : String(hidden[name as Resource] ?? 1),
+        ) + (routeName(route) === COMPARE ? `?baseline=${hidden.evaluation_id}` : (QUERIES[routeName(route)] ?? ''));
+      const body = hasBody(route) ? (BODIES[routeName(route)] ?? {}) : undefined;
+      const id = hidden[param];
+      const found = await send(route, path(id), body, limitedKey);
+      assertSame({ found, missing: await send(route, path(unknown(id)), body, limitedKey) }, id, unknown(id));
+      assert.equal(found.status, 404, found.text);
+    });
+  }
+
+  for (const [name, { resource, url, body, status = 404 }] of Object.entries(ID_FIELDS)) {
+    if (!HIDDEN.some((each) => each === resource)) continue;
+    it(`${name}: an id hidden from the key answers as an unknown one`, async () => {
+      const [method = '', path = ''] = name.split(' ');
+      const id = hidden[resource];
+      const ask = (value: string) => send({ method }, url?.(own, value) ?? path, body?.(value), limitedKey);
+      const [found, missing] = [await ask(id), await ask(unknown(id))];
+      assertSame({ found, missing }, id, unknown(id));
+      // A limited key creates no knowledge base, whatever the ids are.
+      assert.equal(found.status, path === '/v1/vector_stores' ? 403 : status, found.text);
+    });
+  }
+
+  it('is hidden from lists, and everything else of the organization is not', async () => {
+    const { kb_id, file_id, batch_file_id } = own;
+    const list = async (path: string) => {
+      const { json } = await api.send('GET', `${path}?limit=100`, { key: limitedKey });
+      return json.data.map(({ id }: { id: string }) => id);
+    };
+    assert.deepEqual(await list('/v1/knowledge-bases'), [kb_id]);
+    assert.deepEqual(await list('/v1/vector_stores'), [kb_id.replace('kb_', 'vs_')]);
+    assert.deepEqual(await list('/v1/files'), [file_id, batch_file_id, hidden.batch_file_id].toSorted());
+    for (const path of [`/v1/knowledge-bases/${kb_id}`, `/v1/files/${file_id}`, `/v1/files/${batch_file_id}/content`])
+      assert.equal((await api.send('GET', path, { key: limitedKey })).status, 200, path);
+  });
 
   it('is tried in every field of every route', () => {
     const missing = fieldNames

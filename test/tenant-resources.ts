@@ -87,7 +87,7 @@ export async function createResources(api: TestApi, organization: string): Promi
     key_id,
     organization_id,
     policy_id: await create('/v1/guardrail-policies', policy),
-    server_id: await create('/v1/mcp-servers', { label: 'tools', url: 'https://mcp.example/' }),
+    server_id: await create('/v1/mcp-servers', { label: `tools_${kb_id.slice(-8)}`, url: 'https://mcp.example/' }),
   };
 }
 

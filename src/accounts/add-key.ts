@@ -11,6 +11,8 @@ export interface NewKey {
   scopes: readonly Scope[];
   /** Model ids that the key may use; null: all. */
   models: readonly string[] | null;
+  /** Knowledge bases that the key may use; absent or null: all. */
+  knowledgeBaseIds?: readonly string[] | null;
   /** Null: the default limits. */
   limits: RateLimits | null;
   /** Null: unlimited. */
@@ -32,6 +34,7 @@ export async function addKey(
     hint: keyHint(secret),
     scopes: [...properties.scopes],
     models: properties.models === null ? null : [...properties.models],
+    knowledgeBaseIds: properties.knowledgeBaseIds ? [...properties.knowledgeBaseIds] : null,
     // The clock of the database may differ from the one of `expiresAt`, which would shorten the lifetime.
     createdAt: new Date(),
   });

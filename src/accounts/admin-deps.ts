@@ -5,6 +5,8 @@ import type { Deps } from '../deps.ts';
 export type AccountAdminDeps = Pick<Deps, 'db' | 'config' | 'now'> & {
   /** The model ids that a key can be restricted to. */
   bindings: { isModelId(id: string): boolean };
+  /** The ids that are knowledge bases of the organization, of those that the calling key may use. */
+  existingKnowledgeBases(sql: Sql, organizationId: string, ids: readonly string[]): Promise<readonly string[]>;
   /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
   evictKeys(id: string): void;
   /** Applies the changed budget of a key: within the transaction of the change, and after it in every process. */

@@ -131,6 +131,7 @@ function toCaller({ row, organizationLimits }: KeyWithOrganization): Caller {
     keyId: row.id,
     scopes: new Set(row.scopes.filter((scope): scope is Scope => (SCOPES as readonly string[]).includes(scope))),
     models: row.models === null ? null : new Set(row.models),
+    knowledgeBaseIds: row.knowledgeBaseIds,
     limits: row.limits,
     organizationLimits,
     budget: row.budget,

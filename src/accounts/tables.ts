@@ -45,6 +45,8 @@ export const apiKeys = pgTable(
     scopes: text().array().notNull(),
     /** Model ids that the key may use; null: all. */
     models: text().array(),
+    /** Knowledge bases that the key may use, also deleted ones; null: all. */
+    knowledgeBaseIds: text('knowledge_base_ids').array(),
     /** Null: the default limits. */
     limits: jsonb().$type<RateLimits>(),
     /** Null: unlimited. */

@@ -22,6 +22,7 @@ export function keysCommand(): CliCommand {
     .option('--name <text>', 'Display name', 'key')
     .option('--scopes <list>', `Comma-separated: ${SCOPES.join(', ')} (default: all but keys and admin)`, parseScopes)
     .option('--models <list>', 'Comma-separated model ids that the key may use (default: all)', parseList)
+    .option('--knowledge-base <id>', 'Knowledge base that the key may use; repeatable (default: all)', collect)
     .option('--limits <list>', 'Rate limits, such as requests=60,tokens=100000,concurrent=4', parseLimits)
     .option(
       '--budget <credits>',
@@ -65,16 +66,18 @@ export function keysCommand(): CliCommand {
 interface CreateOptions extends Pick<CreateKey, 'scopes' | 'models' | 'limits' | 'budget'> {
   org: string;
   name: string;
+  knowledgeBase?: string[];
   /** Seconds. */
   expires?: number;
   json?: boolean;
 }
 
-async function createKey({ org, json = false, expires, ...properties }: CreateOptions): Promise<void> {
+async function createKey({ org, json = false, expires, knowledgeBase, ...properties }: CreateOptions): Promise<void> {
   const key = await withAdminApi(async (api) => {
     const body: CreateKey = {
       organization_id: await api.findOrganizationId(org),
       ...properties,
+      ...(knowledgeBase && { knowledge_base_ids: knowledgeBase }),
       ...(expires !== undefined && { expires_in: expires }),
     };
     return api.send<ApiKeyWithSecret>({ method: 'POST', path: PATH, body });
@@ -139,6 +142,8 @@ async function findKeyId(api: AdminClient, idOrName: string): Promise<string> {
 
 const secretText = ({ id, key }: ApiKeyWithSecret): string =>
   `${key}\n\nStore it now: it cannot be shown again. Id: ${id}.`;
+
+const collect = (id: string, previous: string[] = []): string[] => [...previous, id];
 
 const parseList = (text: string): string[] => text.split(',').map((word) => word.trim());
 

@@ -2,6 +2,7 @@ import { and, eq, sql as fragment, isNotNull } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { type PageBounds, pageOrder } from '../db/page.ts';
 import { ingestionJobs } from '../knowledge-bases/jobs/tables.ts';
+import { onlyVisibleBases } from '../knowledge-bases/store.ts';
 import type { EvaluationListQuery } from './schema.ts';
 import { questionSets } from './tables.ts';
 
@@ -87,5 +88,6 @@ function isSet(organizationId: string, { id, baseId }: { id: string; baseId: str
     eq(questionSets.id, id),
     eq(questionSets.organizationId, organizationId),
     eq(questionSets.knowledgeBaseId, baseId),
+    onlyVisibleBases(questionSets.knowledgeBaseId),
   );
 }

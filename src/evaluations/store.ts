@@ -2,6 +2,7 @@ import { and, asc, desc, eq, sql as fragment, inArray, isNotNull, isNull } from 
 import { selectUnledgered } from '../billing/usage-store.ts';
 import type { Sql } from '../db/db.ts';
 import { type PageBounds, pageOrder } from '../db/page.ts';
+import { onlyVisibleBases } from '../knowledge-bases/store.ts';
 import { newId } from '../lib/ids.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import type { EvaluationListQuery, Question } from './schema.ts';
@@ -44,7 +45,8 @@ export async function selectEvaluation(
   { id, baseId }: { id: string; baseId?: string },
 ): Promise<EvaluationRow | null> {
   const isOfBase = baseId === undefined ? undefined : eq(evaluations.knowledgeBaseId, baseId);
-  const isOwn = and(eq(evaluations.id, id), eq(evaluations.organizationId, organizationId), isOfBase);
+  const isVisible = onlyVisibleBases(evaluations.knowledgeBaseId);
+  const isOwn = and(eq(evaluations.id, id), eq(evaluations.organizationId, organizationId), isOfBase, isVisible);
   const [row] = await sql.select().from(evaluations).where(isOwn);
   return row ?? null;
 }

@@ -1,6 +1,7 @@
-import { and, asc, eq, inArray, lt, ne } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, inArray, lt, ne, type SQL } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
+import { visibleKnowledgeBases } from '../lib/organization-context.ts';
 import type { FileListQuery } from './schema.ts';
 import { files, fileUses, orphanedBlobs } from './tables.ts';
 
@@ -13,7 +14,10 @@ export async function insertFile(sql: Sql, row: FileRow): Promise<void> {
 
 /** Selects a file of the organization; null when it does not exist. */
 export async function selectFile(sql: Sql, organizationId: string, id: string): Promise<FileRow | null> {
-  const [row] = await sql.select().from(files).where(hasFileId(organizationId, id));
+  const [row] = await sql
+    .select()
+    .from(files)
+    .where(and(hasFileId(organizationId, id), visibleFiles(organizationId)));
   return row ?? null;
 }
 
@@ -31,6 +35,7 @@ export function selectFiles(
     .where(
       and(
         eq(files.organizationId, organizationId),
+        visibleFiles(organizationId),
         purpose == null ? undefined : eq(files.purpose, purpose),
         nameContains(files.filename, search),
         isAfter,
@@ -45,7 +50,8 @@ export function selectFiles(
  * file take this lock. Requires a transaction.
  */
 export async function lockFile(sql: Sql, organizationId: string, id: string): Promise<FileRow | null> {
-  const [row] = await sql.select().from(files).where(hasFileId(organizationId, id)).for('update');
+  const isFile = and(hasFileId(organizationId, id), visibleFiles(organizationId));
+  const [row] = await sql.select().from(files).where(isFile).for('update');
   return row ?? null;
 }
 
@@ -56,7 +62,27 @@ export function selectFilesOfIds(sql: Sql, organizationId: string, ids: readonly
 
 /** Locks the existing files among the ids, in id order, so that concurrent transactions cannot deadlock. */
 export function lockFiles(sql: Sql, organizationId: string, ids: readonly string[]): Promise<FileRow[]> {
-  return sql.select().from(files).where(hasFileIds(organizationId, ids)).orderBy(asc(files.id)).for('update');
+  const areFiles = and(hasFileIds(organizationId, ids), visibleFiles(organizationId));
+  return sql.select().from(files).where(areFiles).orderBy(asc(files.id)).for('update');
+}
+
+/**
+ * For a key that is limited to knowledge bases: excludes the files that only other knowledge bases use. Their tables
+ * belong to a layer above this one.
+ */
+function visibleFiles(organizationId: string): SQL | undefined {
+  const ids = visibleKnowledgeBases();
+  if (ids === null) return undefined;
+  const visible = expression`s.knowledge_base_id = any(${expression.param([...ids])}::text[])`;
+  return expression`${files.id} not in (
+    select file_id from (
+      select knowledge_base_id, jsonb_array_elements_text(config -> 'file_ids') as file_id from data_sources
+      where organization_id = ${organizationId} and type = 'file_upload'
+      union all
+      select s.knowledge_base_id, p.file_id from posted_documents p join data_sources s on s.id = p.data_source_id
+      where s.organization_id = ${organizationId} and p.file_id is not null
+    ) s
+    group by file_id having not bool_or(${visible}))`;
 }
 
 /** Whether a running job or batch uses the file. */

@@ -6,7 +6,7 @@ import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest
 import { ApiError, missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { runForOrganization } from '../lib/organization-context.ts';
+import { runForCaller } from '../lib/organization-context.ts';
 import type { App } from './app.ts';
 import { type Authenticate, requireAccess } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
@@ -248,7 +248,7 @@ function admitRequests(app: App, options: ServerOptions): void {
       const isPublic = request.is404 || needsNoKey(request);
       const caller = isPublic ? null : authenticate(request);
       const admitted = caller instanceof Promise ? caller.then(onAuthenticated) : onAuthenticated(caller);
-      const proceed = () => runForOrganization(request.caller?.organizationId ?? '', done);
+      const proceed = () => runForCaller(request.caller ?? { organizationId: '' }, done);
       if (admitted === undefined) proceed();
       else admitted.then(proceed, onRejected);
     } catch (error) {

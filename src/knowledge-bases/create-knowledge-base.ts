@@ -1,7 +1,7 @@
 import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { invalidValue } from '../errors.ts';
+import { insufficientScope, invalidValue } from '../errors.ts';
 import { resolveModel } from '../inference/admission.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
@@ -24,7 +24,8 @@ export interface VectorStoreFields {
 
 /**
  * Creates an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, 400 for an invalid chunking
- * strategy, and the errors of `addFiles`: then there is no knowledge base.
+ * strategy, 403 for a key that is limited to knowledge bases, and the errors of `addFiles`: then there is no knowledge
+ * base.
  */
 export async function createKnowledgeBase(
   deps: Pick<Deps, 'db' | 'models' | 'now'>,
@@ -34,6 +35,8 @@ export async function createKnowledgeBase(
 ): Promise<KnowledgeBase> {
   const { caller } = call;
   const { organizationId } = caller;
+  if (caller.knowledgeBaseIds != null)
+    throw insufficientScope('This API key is limited to knowledge bases, so it may not create others.');
   const { embedding_model: named } = body;
   const { model } = resolveModel(deps, caller, { kind: 'embedding', model: named, param: 'embedding_model' });
   const chunking = resolveChunking(body.chunking_strategy ?? {});

@@ -1,7 +1,9 @@
-import { and, asc, eq, getTableColumns, inArray } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, type SQL } from 'drizzle-orm';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import type { Database, Sql } from '../db/db.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import { prepared } from '../db/prepared.ts';
+import { visibleKnowledgeBases } from '../lib/organization-context.ts';
 import type { KnowledgeBaseListQuery } from './schema.ts';
 import { droppedIndexes, knowledgeBases } from './tables.ts';
 
@@ -27,6 +29,7 @@ export async function selectKnowledgeBase(
   organizationId: string,
   id: string,
 ): Promise<KnowledgeBaseRow | null> {
+  if (!isVisible(id)) return null;
   const [row] = await selectOne(db, JSON.stringify({ organizationId, id }));
   return (row as KnowledgeBaseRow | undefined) ?? null;
 }
@@ -37,6 +40,7 @@ export async function lockKnowledgeBase(
   organizationId: string,
   id: string,
 ): Promise<KnowledgeBaseRow | null> {
+  if (!isVisible(id)) return null;
   const [row] = await sql.select().from(knowledgeBases).where(isKnowledgeBase(organizationId, id)).for('update');
   return row ?? null;
 }
@@ -52,9 +56,36 @@ export function selectKnowledgeBases(
   return sql
     .select()
     .from(knowledgeBases)
-    .where(and(eq(knowledgeBases.organizationId, organizationId), nameContains(knowledgeBases.name, search), isAfter))
+    .where(
+      and(
+        eq(knowledgeBases.organizationId, organizationId),
+        onlyVisibleBases(),
+        nameContains(knowledgeBases.name, search),
+        isAfter,
+      ),
+    )
     .orderBy(orderBy)
     .limit(bounds.limit + 1);
+}
+
+/** Selects the ids that are knowledge bases of the organization. */
+export async function selectExistingBases(sql: Sql, organizationId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await sql
+    .select({ id: knowledgeBases.id })
+    .from(knowledgeBases)
+    .where(
+      and(eq(knowledgeBases.organizationId, organizationId), inArray(knowledgeBases.id, [...ids]), onlyVisibleBases()),
+    );
+  return rows.map(({ id }) => id);
+}
+
+/** The lookups of this file find no knowledge base that the key of the current request may not use. */
+const isVisible = (id: string): boolean => visibleKnowledgeBases()?.includes(id) ?? true;
+
+/** The same as a condition on a column with the id of a knowledge base; undefined: all are visible. */
+export function onlyVisibleBases(column: AnyPgColumn = knowledgeBases.id): SQL | undefined {
+  const ids = visibleKnowledgeBases();
+  return ids === null ? undefined : inArray(column, [...ids]);
 }
 
 /** Updates the fields that callers may change. */

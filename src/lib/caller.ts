@@ -41,6 +41,8 @@ export interface Caller {
   scopes: ReadonlySet<Scope>;
   /** Model ids that the key may use; null: all. */
   models: ReadonlySet<string> | null;
+  /** Knowledge bases that the key may use, also deleted ones; absent or null: all. */
+  knowledgeBaseIds?: readonly string[] | null;
   /** Limits of this key; null: the default limits. */
   limits: RateLimits | null;
   /** Limits of all keys of the organization together; null: unlimited. */

@@ -1,13 +1,26 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Caller } from './caller.ts';
 
-const storage = new AsyncLocalStorage<string>();
+type Context = Pick<Caller, 'organizationId' | 'knowledgeBaseIds'>;
+
+const storage = new AsyncLocalStorage<Context>();
 
 /** Runs a request or job of an organization: queues share fairly without an id passed through every call. */
 export function runForOrganization<Result>(organizationId: string, run: () => Result): Result {
-  return storage.run(organizationId, run);
+  return storage.run({ organizationId }, run);
+}
+
+/** The same for a caller: lookups of knowledge bases and files find only those that its key may use. */
+export function runForCaller<Result>({ organizationId, knowledgeBaseIds }: Context, run: () => Result): Result {
+  return storage.run({ organizationId, ...(knowledgeBaseIds && { knowledgeBaseIds }) }, run);
 }
 
 /** The organization of the current request or job; empty for work of the service itself. */
 export function currentOrganization(): string {
-  return storage.getStore() ?? '';
+  return storage.getStore()?.organizationId ?? '';
+}
+
+/** Ids of the knowledge bases that the current request or job may use; null: all of its organization. */
+export function visibleKnowledgeBases(): readonly string[] | null {
+  return storage.getStore()?.knowledgeBaseIds ?? null;
 }

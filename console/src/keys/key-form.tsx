@@ -2,6 +2,7 @@ import { Checkbox, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import { useKnowledgeBaseOptions } from '../api/use-knowledge-base-options.ts';
 import { useModels } from '../api/use-models.ts';
 import { BUDGET_PERIODS, KEY_NAME, KEY_SCOPES } from '../api/values.ts';
 import { CheckboxGroupField, ChoiceField, MultiSelectField, NameField, NumberField, TextField } from '../ui/fields.tsx';
@@ -81,6 +82,7 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
         searchable
         clearable
       />
+      <KnowledgeBaseField fields={fields} set={set} />
       <LimitFields fields={fields} set={set} />
       <BudgetFields fields={fields} set={set} />
       <Group>
@@ -100,6 +102,27 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
 interface PartProps {
   fields: KeyFields;
   set(changes: Partial<KeyFields>): void;
+}
+
+function KnowledgeBaseField({ fields, set }: PartProps) {
+  const keys = useKeyMessages();
+  const bases = useKnowledgeBaseOptions(fields.knowledgeBases);
+  return (
+    <MultiSelectField
+      param="knowledge_base_ids"
+      label={keys.knowledgeBases}
+      description={keys.knowledgeBasesHint}
+      data={bases.options}
+      // The server has searched already.
+      filter={({ options }) => options}
+      value={fields.knowledgeBases}
+      onChange={(knowledgeBases) => set({ knowledgeBases })}
+      searchable
+      searchValue={bases.search}
+      onSearchChange={bases.setSearch}
+      clearable
+    />
+  );
 }
 
 function ScopeFields({ fields, set }: PartProps) {

@@ -7,7 +7,11 @@ import { NEW_KEY, toFields, toProperties } from './key-properties.ts';
 
 describe('the form of a key', () => {
   const key = (more: object): ApiKey =>
-    ({ name: 'k', scopes: ['files'], models: null, limits: null, budget: null, expires_at: null, ...more }) as ApiKey;
+    ({
+      ...{ name: 'k', scopes: ['files'], models: null, knowledge_base_ids: null },
+      ...{ limits: null, budget: null, expires_at: null },
+      ...more,
+    }) as ApiKey;
 
   it('sends what it shows of a key that nobody has changed, and never an expiry', () => {
     const keys = [
@@ -15,6 +19,7 @@ describe('the form of a key', () => {
       key({ limits: { requests_per_minute: 5, tokens_per_minute: null, concurrent: null }, expires_at: 1_800_000_000 }),
       key({ budget: { period: 'day', limit_micros: 100_001, soft_limit_micros: 300_000 }, models: ['general-8b'] }),
       key({ budget: { period: 'total', limit_micros: 0, soft_limit_micros: null }, scopes: ['admin'] }),
+      key({ knowledge_base_ids: ['kb_1', 'kb_2'] }),
       ...AWKWARD_TEXTS.map((name) => key({ name })),
     ];
     for (const each of keys) {

@@ -20,6 +20,8 @@ export interface KeyFields {
   scopes: string[];
   /** Empty: all models. */
   models: string[];
+  /** Empty: all knowledge bases. */
+  knowledgeBases: string[];
   requests: Amount;
   tokens: Amount;
   concurrent: Amount;
@@ -38,6 +40,7 @@ export const NEW_KEY: KeyFields = {
   name: '',
   scopes: ['inference', 'files', 'knowledge', 'guardrails'],
   models: [],
+  knowledgeBases: [],
   requests: '',
   tokens: '',
   concurrent: '',
@@ -55,6 +58,7 @@ export function toFields(key: ApiKey): KeyFields {
     name: key.name,
     scopes: key.scopes,
     models: key.models ?? [],
+    knowledgeBases: key.knowledge_base_ids ?? [],
     requests: limits?.requests_per_minute ?? '',
     tokens: limits?.tokens_per_minute ?? '',
     concurrent: limits?.concurrent ?? '',
@@ -79,6 +83,7 @@ export function toProperties(fields: KeyFields, before: KeyFields): KeyPropertie
     name: fields.name,
     scopes: fields.scopes as KeyScope[],
     models: fields.models.length === 0 ? null : fields.models,
+    knowledge_base_ids: fields.knowledgeBases.length === 0 ? null : fields.knowledgeBases,
     limits: Object.values(limits).every((value) => value === null) ? null : limits,
     budget:
       limit === null

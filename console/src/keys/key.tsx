@@ -106,6 +106,7 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
       budget === null ? keys.unlimited : `${format.money(budget.limit_micros)} · ${keys.periods[budget.period]}`,
     ],
     [keys.models, apiKey.models === null ? keys.allModels : apiKey.models.join(', ')],
+    [keys.knowledgeBases, apiKey.knowledge_base_ids?.join(', ') ?? keys.allKnowledgeBases],
     [keys.scopes, <ScopeBadges key="scopes" scopes={apiKey.scopes} />],
   ];
   return (

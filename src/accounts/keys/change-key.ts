@@ -9,6 +9,7 @@ import {
   loadManager,
   lockManagedKey,
   requireGrantable,
+  requireKnowledgeBases,
   requireLesserKey,
   requireNoNewAdmin,
   requireRevocable,
@@ -18,7 +19,7 @@ import type { ApiKey, ApiKeyWithSecret, RotateKey, UpdateKey } from './schema.ts
 import { keyProperties, viewKey } from './view-key.ts';
 
 /** Dependencies of the changes of a key. */
-export type ChangeKeyDeps = Pick<AccountAdminDeps, 'db' | 'bindings' | 'config' | 'now' | 'evictKeys' | 'keySpending'>;
+export type ChangeKeyDeps = AccountAdminDeps;
 
 /**
  * Changes the fields that `body` has, in every process within a second. Throws 404 `api_key_not_found`, 400 for a
@@ -28,10 +29,16 @@ export async function updateKey(deps: ChangeKeyDeps, call: Call, id: string, bod
   const requested = parseProperties(deps, body);
   const updated = await deps.db.sql.transaction(async (sql) => {
     const row = requireNotRevoked(await lockManagedKey(sql, call.caller, id));
+    await requireKnowledgeBases(deps, sql, row, body.knowledge_base_ids);
     const manager = await loadManager(sql, call.caller);
     requireLesserKey(deps, manager, row);
-    const { scopes = row.scopes, models = row.models, ...others } = requested;
-    const changes = { ...others, scopes: [...scopes], models: models === null ? null : [...models] };
+    const { scopes = row.scopes, models = row.models, knowledgeBaseIds = row.knowledgeBaseIds, ...others } = requested;
+    const changes = {
+      ...others,
+      scopes: [...scopes],
+      models: models === null ? null : [...models],
+      knowledgeBaseIds: knowledgeBaseIds === null ? null : [...knowledgeBaseIds],
+    };
     const after: ApiKeyRow = { ...row, ...changes };
     requireNoNewAdmin(call.caller, after.scopes, row.scopes);
     requireGrantable(deps, manager, after);

@@ -5,7 +5,15 @@ import { isId } from '../../lib/ids.ts';
 import { addKey } from '../add-key.ts';
 import type { AccountAdminDeps } from '../admin-deps.ts';
 import { selectOrganization } from '../store.ts';
-import { loadManager, type Manager, mayManage, requireGrantable, requireNoNewAdmin } from './key-access.ts';
+import {
+  loadManager,
+  type Manager,
+  mayManage,
+  requireGrantable,
+  requireKnowledgeBases,
+  requireNoNewAdmin,
+  UNRESTRICTED,
+} from './key-access.ts';
 import { type KeyProperties, parseProperties } from './parse-properties.ts';
 import type { ApiKeyWithSecret, CreateKey } from './schema.ts';
 import { keyProperties, viewKey } from './view-key.ts';
@@ -18,7 +26,7 @@ const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== '
  * 404 as `parseProperties` does, and 403 for rights that the caller lacks.
  */
 export async function createKey(
-  deps: Pick<AccountAdminDeps, 'db' | 'bindings' | 'config' | 'now'>,
+  deps: Pick<AccountAdminDeps, 'db' | 'bindings' | 'config' | 'now' | 'existingKnowledgeBases'>,
   call: Call,
   body: CreateKey,
 ): Promise<ApiKeyWithSecret> {
@@ -27,6 +35,7 @@ export async function createKey(
   const requested = parseProperties(deps, body);
   return deps.db.sql.transaction(async (sql) => {
     if ((await selectOrganization(sql, organizationId)) === null) throw organizationNotFound(organizationId);
+    await requireKnowledgeBases(deps, sql, { organizationId }, body.knowledge_base_ids);
     const manager = await loadManager(sql, caller);
     const properties = { ...defaultProperties(manager), ...requested };
     requireNoNewAdmin(caller, properties.scopes, []);
@@ -53,9 +62,9 @@ const organizationNotFound = (id: string) => notFound('organization', id, 'organ
 function defaultProperties(manager: Manager): KeyProperties {
   const name = 'key';
   if (manager.isAdmin) {
-    return { name, scopes: DEFAULT_SCOPES, models: null, limits: null, budget: null, expiresAt: null };
+    return { name, scopes: DEFAULT_SCOPES, ...UNRESTRICTED };
   }
-  const { models, limits, budget, expiresAt } = manager.own;
+  const { models, knowledgeBaseIds, limits, budget, expiresAt } = manager.own;
   const scopes = DEFAULT_SCOPES.filter((scope) => manager.own.scopes.includes(scope));
-  return { name, scopes, models, limits, budget, expiresAt };
+  return { name, scopes, models, knowledgeBaseIds, limits, budget, expiresAt };
 }

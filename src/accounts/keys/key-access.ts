@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { insufficientScope, invalidApiKey, notFound } from '../../errors.ts';
 import { type Caller, OPERATOR } from '../../lib/caller.ts';
 import { isId } from '../../lib/ids.ts';
+import type { AccountAdminDeps } from '../admin-deps.ts';
 import { type ApiKeyRow, lockApiKey, selectApiKey } from '../store.ts';
 import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
 
@@ -12,9 +13,13 @@ import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } fr
 export type Manager = { name: string } & ({ isAdmin: true } | { isAdmin: false; own: ManagerRights });
 
 /** What a manager may pass on. */
-export type ManagerRights = Pick<ApiKeyRow, 'scopes' | 'models' | 'limits' | 'budget' | 'expiresAt'>;
+export type ManagerRights = Pick<
+  ApiKeyRow,
+  'scopes' | 'models' | 'knowledgeBaseIds' | 'limits' | 'budget' | 'expiresAt'
+>;
 
-const UNRESTRICTED = { models: null, limits: null, budget: null, expiresAt: null };
+/** Properties of a key without restrictions. */
+export const UNRESTRICTED = { models: null, knowledgeBaseIds: null, limits: null, budget: null, expiresAt: null };
 
 /** The manager behind a request. The rights of its key are read again: they may have been reduced a moment ago. */
 export async function loadManager(sql: Sql, caller: Caller): Promise<Manager> {
@@ -56,6 +61,23 @@ export function requireNoNewAdmin(caller: Caller, scopes: readonly string[], bef
   if (caller === OPERATOR || !scopes.includes('admin') || before.includes('admin')) return;
   const message = "The scope 'admin' is given by the command 'quire keys create' only.";
   throw insufficientScope(message, `scopes.${scopes.indexOf('admin')}`);
+}
+
+/**
+ * Throws 404 naming `knowledge_base_ids.N` for an id that the caller may not use or that the organization of the key
+ * lacks. Ids that the key has already stay: their knowledge bases may have been deleted.
+ */
+export async function requireKnowledgeBases(
+  deps: Pick<AccountAdminDeps, 'existingKnowledgeBases'>,
+  sql: Sql,
+  { organizationId, knowledgeBaseIds: before = null }: { organizationId: string; knowledgeBaseIds?: string[] | null },
+  ids: readonly string[] | null | undefined,
+): Promise<void> {
+  if (ids == null) return;
+  const wellFormed = ids.filter((id) => isId('knowledgeBase', id));
+  const accepted = [...(before ?? []), ...(await deps.existingKnowledgeBases(sql, organizationId, wellFormed))];
+  const index = ids.findIndex((id) => !accepted.includes(id));
+  if (index >= 0) throw notFound('knowledge_base', ids[index] ?? '', `knowledge_base_ids.${index}`);
 }
 
 /** Throws 403 `insufficient_scope` naming the field if a manager without `admin` would give rights that it lacks. */

@@ -7,6 +7,7 @@ const NONE = { requestsPerMinute: null, tokensPerMinute: null, concurrent: null 
 const own = (rights: Partial<KeyRights> = {}): KeyRights => ({
   scopes: ['files', 'keys'],
   models: null,
+  knowledgeBaseIds: null,
   limits: null,
   budget: null,
   expiresAt: null,
@@ -27,6 +28,14 @@ describe('rights that a key may give to another', () => {
     assert.equal(excess({ models: ['a'] }, { models: ['a', 'b'] }), null);
     assert.equal(excess({ models: ['a', 'c'] }, { models: ['a', 'b'] }), 'models.1');
     assert.equal(excess({ models: null }, { models: ['a'] }), 'models');
+  });
+
+  it('knowledge bases: those that it may use itself', () => {
+    const mine = { knowledgeBaseIds: ['a', 'b'] };
+    assert.equal(excess({ knowledgeBaseIds: ['a'] }), null);
+    assert.equal(excess({ knowledgeBaseIds: ['b'] }, mine), null);
+    assert.equal(excess({ knowledgeBaseIds: ['a', 'c'] }, mine), 'knowledge_base_ids.1');
+    assert.equal(excess({ knowledgeBaseIds: null }, mine), 'knowledge_base_ids');
   });
 
   it('limits: up to its own, or the default', () => {

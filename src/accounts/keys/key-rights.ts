@@ -4,6 +4,12 @@ import type { KeyProperties } from './parse-properties.ts';
 /** What a key may do. */
 export type KeyRights = Omit<KeyProperties, 'name' | 'scopes'> & { scopes: readonly string[] };
 
+/** Lists of a key that limit it; null: no limit. */
+const LISTS = {
+  models: { field: 'models', name: 'model' },
+  knowledgeBaseIds: { field: 'knowledge_base_ids', name: 'knowledge base' },
+} as const;
+
 /** A right that one key has and the other lacks: the dotted path of its field, and a predicate for a message. */
 export interface ExcessRight {
   param: string;
@@ -25,7 +31,8 @@ const LIMIT_FIELDS = [
 export function findExcessRight(wanted: KeyRights, own: KeyRights, defaults: RateLimits): ExcessRight | null {
   return (
     findExcessScope(wanted.scopes, own.scopes) ??
-    findExcessModel(wanted.models, own.models) ??
+    findExcessItem('models', wanted, own) ??
+    findExcessItem('knowledgeBaseIds', wanted, own) ??
     findExcessLimit(wanted.limits, own.limits, defaults) ??
     findExcessBudget(wanted.budget, own.budget) ??
     findExcessTime(wanted.expiresAt, own.expiresAt)
@@ -38,11 +45,13 @@ export function findExcessScope(wanted: readonly string[], own: readonly string[
   return index === -1 ? null : { param: `scopes.${index}`, predicate: `lacks the scope '${wanted[index]}'` };
 }
 
-function findExcessModel(wanted: KeyRights['models'], own: KeyRights['models']): ExcessRight | null {
-  if (own === null) return null;
-  if (wanted === null) return { param: 'models', predicate: 'may not use all models' };
-  const index = wanted.findIndex((model) => !own.includes(model));
-  return index === -1 ? null : { param: `models.${index}`, predicate: `may not use the model '${wanted[index]}'` };
+function findExcessItem(list: keyof typeof LISTS, wanted: KeyRights, own: KeyRights): ExcessRight | null {
+  const { field, name } = LISTS[list];
+  const [items, allowed] = [wanted[list], own[list]];
+  if (allowed === null) return null;
+  if (items === null) return { param: field, predicate: `may not use all ${name}s` };
+  const index = items.findIndex((item) => !allowed.includes(item));
+  return index === -1 ? null : { param: `${field}.${index}`, predicate: `may not use the ${name} '${items[index]}'` };
 }
 
 function findExcessLimit(wanted: RateLimits | null, own: RateLimits | null, defaults: RateLimits): ExcessRight | null {

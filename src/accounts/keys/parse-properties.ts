@@ -6,7 +6,7 @@ import { parseLimits } from '../fields.ts';
 import type { BudgetInput, UpdateKey } from './schema.ts';
 
 /** Properties of a key that a caller sets. */
-export type KeyProperties = Pick<NewKey, 'name' | 'scopes' | 'models' | 'limits' | 'budget' | 'expiresAt'>;
+export type KeyProperties = Required<Omit<NewKey, 'organizationId'>>;
 
 /**
  * The properties that `body` has; absent ones are absent. Throws 404 `model_not_found` naming `models.N`, and 400 for a
@@ -23,6 +23,7 @@ export function parseProperties(
     ...(body.name !== undefined && { name: body.name }),
     ...(body.scopes !== undefined && { scopes: body.scopes }),
     ...(body.models !== undefined && { models: body.models }),
+    ...(body.knowledge_base_ids !== undefined && { knowledgeBaseIds: body.knowledge_base_ids }),
     ...(body.limits !== undefined && { limits: parseLimits(body.limits) }),
     ...(body.budget !== undefined && { budget: parseBudget(body.budget) }),
     ...parseExpiry(body, deps.now()),

@@ -6,6 +6,8 @@ import { Limits, LimitsInput, NonBlankText } from '../fields.ts';
 
 /** Models of one key. The catalogue has nine; operators add some. */
 const MAX_MODELS = 256;
+/** Knowledge bases of one key. */
+const MAX_KNOWLEDGE_BASES = 256;
 /** The last second of the year 9999. */
 const MAX_TIME = 253_402_300_799;
 /** Ten years. */
@@ -47,6 +49,15 @@ const properties = {
     Type.Union([Type.Array(Type.String(), { minItems: 1, maxItems: MAX_MODELS, uniqueItems: true }), Type.Null()], {
       description: 'Model ids that the key may use. Null: all.',
     }),
+  ),
+  knowledge_base_ids: Type.Optional(
+    Type.Union(
+      [Type.Array(Type.String(), { minItems: 1, maxItems: MAX_KNOWLEDGE_BASES, uniqueItems: true }), Type.Null()],
+      {
+        description:
+          'Knowledge bases that the key may use. All others are unknown to it, and it creates none. Null: all.',
+      },
+    ),
   ),
   limits: Type.Optional(
     Type.Union([LimitsInput, Type.Null()], { description: 'Replaced as a whole. Null: the default limits.' }),
@@ -125,6 +136,7 @@ const fields = {
   hint: Type.String({ description: 'Last four characters of the secret.' }),
   scopes: Type.Array(Type.String()),
   models: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  knowledge_base_ids: Type.Union([Type.Array(Type.String()), Type.Null()]),
   limits: orNull(Limits),
   default_limits: Limits,
   budget: orNull(Budget),
@@ -143,6 +155,7 @@ const example = {
   hint: 'x4Qz',
   scopes: ['inference', 'knowledge'],
   models: ['general-8b'],
+  knowledge_base_ids: ['kb_01k5f0000000000000000000aa'],
   limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent: null },
   default_limits: { requests_per_minute: 6_000, tokens_per_minute: 4_000_000, concurrent: 256 },
   budget: { period: 'month', limit_micros: 50_000_000, soft_limit_micros: 40_000_000 },

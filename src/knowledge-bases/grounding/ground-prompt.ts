@@ -3,6 +3,7 @@ import { modelContextTokens } from '../../engines/registry.ts';
 import { requireScope } from '../../http/auth.ts';
 import { type Admission, requireModel } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
+import { runForCaller } from '../../lib/organization-context.ts';
 import { settleAll } from '../../lib/settle-all.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { Retrieval, RetrievalDeps } from '../retrieval/retrieve.ts';
@@ -53,13 +54,13 @@ export async function findKnowledgeBases(
   requireScope(call.caller, 'knowledge', param);
   const { organizationId } = call.caller;
   // Waits for all, so that the error names the first one, whichever is answered first.
-  const bases = await settleAll(
-    ids.map(async (id, i) => {
-      const base = await findKnowledgeBase(deps, organizationId, id, `${param}.${i}`);
-      requireModel(call.caller, base.embeddingModel, `${param}.${i}`);
-      return base;
-    }),
-  );
+  const find = async (id: string, i: number) => {
+    const base = await findKnowledgeBase(deps, organizationId, id, `${param}.${i}`);
+    requireModel(call.caller, base.embeddingModel, `${param}.${i}`);
+    return base;
+  };
+  // Jobs act for the caller that they have stored.
+  const bases = await runForCaller(call.caller, () => settleAll(ids.map(find)));
   return [...new Map(bases.map((base) => [base.id, base])).values()];
 }
 
