@@ -271,15 +271,11 @@ const EXEMPT_FIELDS: Record<string, string> = {
   'input.tool_calls.id': 'chosen by the caller',
   'input.tool_call_id': 'chosen by the caller',
   'input.call_id': 'chosen by the caller',
-<<<<<<< HEAD
   'input.approval_request_id': 'names an item of the same conversation; `previous_response_id` is tried',
-=======
-  'input.approval_request_id': 'an item of the same conversation',
   'items.approval_request_id': 'as `input.approval_request_id`',
   'items.tool_calls.id': 'chosen by the caller',
   'items.tool_call_id': 'chosen by the caller',
   'items.call_id': 'chosen by the caller',
->>>>>>> 6562bbca (feat(responses): keep conversations)
   'messages.content.id': 'chosen by the caller',
   'messages.content.tool_use_id': 'chosen by the caller',
   'GET /v1/models (anthropic) after_id': 'models are the same for all organizations',
