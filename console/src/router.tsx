@@ -151,6 +151,7 @@ const pages = [
       ...parseCreate(search),
     }),
   ),
+  page('/mcp-servers', () => import('./mcp-servers/mcp-servers.tsx'), 'McpServersPage', parseCreate),
   page(
     '/models',
     () => import('./models/models.tsx'),

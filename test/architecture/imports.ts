@@ -65,7 +65,7 @@ export const CONSOLE_ORDER: readonly (readonly string[])[] = [
   ['ui'],
   ['shell'],
   ['passages', 'evaluations'],
-  ['files', 'guardrails', 'models', 'people', 'playground', 'start'],
+  ['files', 'guardrails', 'mcp-servers', 'models', 'people', 'playground', 'start'],
   ['batches', 'instance', 'knowledge-bases', 'usage'],
   ['cache', 'keys'],
   ['router', 'main'],

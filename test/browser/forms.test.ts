@@ -96,6 +96,19 @@ const FORMS: Record<string, FormCase> = {
     corrected: { 'Last day': '' },
     done: (page) => page.getByText(/^quire-sk-/).waitFor(),
   },
+  'new MCP server': {
+    path: '/mcp-servers',
+    open: ['Register server'],
+    submit: 'Save',
+    request: /^POST \/v1\/mcp-servers$/,
+    invalid: { field: 'Label', message: FILL_IN },
+    rejected: {
+      entries: { Label: 'weather', Address: 'ftp://mcp.example/' },
+      field: 'Address',
+      message: /must be an http or https URL/,
+    },
+    corrected: { Address: 'https://mcp.example/weather' },
+  },
   'new policy': {
     path: '/guardrails',
     open: ['Create policy'],

@@ -9,6 +9,7 @@ export const useNavigationMessages = defineMessages({
   files: ['Files', 'Dateien'],
   batches: ['Batches', 'Batches'],
   guardrails: ['Guardrails', 'Richtlinien'],
+  mcpServers: ['MCP servers', 'MCP-Server'],
   keys: ['API keys', 'API-Schlüssel'],
   members: ['Members', 'Mitglieder'],
   usage: ['Usage', 'Verbrauch'],

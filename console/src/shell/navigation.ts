@@ -25,6 +25,7 @@ export const NAVIGATION: readonly { heading: keyof NavigationMessages | null; it
       { to: '/files', label: 'files', scope: 'files' },
       { to: '/batches', label: 'batches', scope: 'inference' },
       { to: '/guardrails', label: 'guardrails', scope: 'guardrails' },
+      { to: '/mcp-servers', label: 'mcpServers', scope: 'knowledge' },
     ],
   },
   {
