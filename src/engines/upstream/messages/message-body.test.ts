@@ -204,6 +204,14 @@ describe('reasoning on a server of Anthropic Messages', () => {
     const budgets = older.posts().map(({ body }) => pickThinking(body)['thinking']);
     const enabled = (budget_tokens: number) => ({ type: 'enabled', budget_tokens });
     assert.deepEqual(budgets, [ADAPTIVE.thinking, enabled(4096), enabled(4096), enabled(2048), undefined]);
+    const call = { id: 'call_1', type: 'function' as const, function: { name: 'look', arguments: '{}' } };
+    const messages: ChatMessage[] = [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'sun' },
+    ];
+    await collectGeneration(older.engine, thinking(prompt(messages, { tools: [tool('look')] })));
+    assert.deepEqual(pickThinking(older.posts().at(-1)?.body), {}, 'the reasoning before the call is not known');
     const oldest = await startMessages(t, rejecting('adaptive enabled'));
     for (const request of requests.slice(0, 2)) await collectGeneration(oldest.engine, request);
     assert.deepEqual(

@@ -161,6 +161,21 @@ describe('responses of a server of Anthropic Messages', () => {
     const { promptTokens, usage } = await collectGeneration(engine, chatRequest('Hi'));
     assert.deepEqual([promptTokens, usage], [null, { promptTokens: 12, cachedTokens: 0, completionTokens: 3 }]);
   });
+
+  it('keep the counts of the start that the end has as null, and end while the connection stays open', async (t) => {
+    const { engine } = await startMessages(t, (_request, response) => {
+      const usage = { input_tokens: 10, cache_read_input_tokens: 90, output_tokens: 1 };
+      const end = { input_tokens: null, cache_read_input_tokens: null, output_tokens: 9 };
+      sendMessageEvents(response, [
+        { type: 'message_start', message: { usage } },
+        ...blockEvents(text('Hi.'), 0),
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: end },
+        { type: 'message_stop' },
+      ]);
+    });
+    const { usage } = await collectGeneration(engine, chatRequest('Hi'));
+    assert.deepEqual(usage, { promptTokens: 100, cachedTokens: 90, completionTokens: 9 });
+  });
 });
 
 describe('failures of a server of Anthropic Messages', () => {
