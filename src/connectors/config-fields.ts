@@ -12,6 +12,9 @@ const MAX_ACCOUNT_CHARACTERS = 16_384;
 /** Maximum ids, keys or URLs in one list. */
 export const MAX_LISTED = 1000;
 
+/** Ten years, in seconds. */
+const MAX_EXPIRY_SECONDS = 315_360_000;
+
 /** Fields of every config. */
 export const COMMON_FIELDS = {
   metadata: Type.Optional(
@@ -26,6 +29,14 @@ export const COMMON_FIELDS = {
       maxItems: 16,
       description:
         'Fields of JSON and JSONL files that hold the text, joined in this order. Default: `text`, `content`, `body` or `page_content`, whichever comes first, or else `question` and `answer`.',
+    }),
+  ),
+  expires_after: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: MAX_EXPIRY_SECONDS,
+      description:
+        'Seconds after which a document expires, from its `updated_at`. A sync does not ingest an expired item again until its content changes or `expires_after` is removed. Default: never.',
     }),
   ),
 };

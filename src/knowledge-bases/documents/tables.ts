@@ -76,6 +76,22 @@ export const documents = pgTable(
   ],
 );
 
+/** Items of data sources whose documents have expired. A sync ingests them again when their content changes. */
+export const expiredItems = pgTable(
+  'expired_items',
+  {
+    dataSourceId: text('data_source_id')
+      .notNull()
+      .references(() => dataSources.id, { onDelete: 'cascade' }),
+    itemKey: text('item_key').notNull(),
+    /** Fingerprint of the content that has expired. */
+    fingerprint: text().notNull(),
+    /** Job that listed the item last; empty before the first. */
+    seenBy: text('seen_by').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.dataSourceId, table.itemKey] })],
+);
+
 /** Contents of the documents that callers post, by key. The sync of their data source ingests them. */
 export const postedDocuments = pgTable(
   'posted_documents',

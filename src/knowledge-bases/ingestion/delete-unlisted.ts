@@ -1,4 +1,5 @@
 import type { Connector } from '../../connectors/connector.ts';
+import { deleteExpiredItems } from '../documents/expiry-store.ts';
 import { selectReplacedParts } from '../documents/posted-store.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { hasPendingDeletions, incrementJobCounts, setPendingDeletions } from '../jobs/store.ts';
@@ -8,7 +9,7 @@ import { countUnseen, deleteDocumentRows, incrementCounts, selectUnseen } from '
 /** Documents deleted per transaction. */
 const DOCUMENTS_PER_DELETION = 500;
 
-/** Deletes documents of unlisted items, by what the connector lists; see `Connector`. */
+/** Deletes documents of unlisted items, and forgets unlisted ones that have expired; see `Connector`. */
 export async function deleteUnlisted(
   context: RunContext,
   { confirmsDeletions, listsChangesOnly }: Connector,
@@ -16,6 +17,7 @@ export async function deleteUnlisted(
   if (confirmsDeletions && (await holdDeletions(context))) return;
   const select = listsChangesOnly ? selectReplacedParts : selectUnseen;
   const { deps, job, source, base } = context;
+  await writeInRun(context, (sql) => deleteExpiredItems(sql, source.id, job.id));
   for (;;) {
     const unseen = await select(deps.db.sql, source.id, job.id, DOCUMENTS_PER_DELETION);
     if (unseen.length === 0) return;

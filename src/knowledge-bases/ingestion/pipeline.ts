@@ -9,7 +9,8 @@ import type { Call } from '../../lib/caller.ts';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import { createConnectorStores } from '../data-sources/source-config.ts';
+import { contentFingerprint, createConnectorStores } from '../data-sources/source-config.ts';
+import { deleteExpiredItems, type ExpiredItem, markExpiredSeen, updateExpiry } from '../documents/expiry-store.ts';
 import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts, setReading } from '../jobs/store.ts';
 import { deleteUnlisted } from './delete-unlisted.ts';
@@ -79,10 +80,12 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
     },
     metadata: configMetadata(config),
     textFields: (Object(config) as { text_fields?: string[] }).text_fields,
+    expiresAfterSeconds: (Object(config) as { expires_after?: number }).expires_after ?? null,
     fetch: (item) => connector.fetch(connectorDeps, config, item, signal),
     signal,
   };
   try {
+    if (!connector.listsChangesOnly) await applyExpiry(run);
     for await (const items of groupItems(connector.list(connectorDeps, config, signal), ITEMS_PER_GROUP)) {
       signal.throwIfAborted();
       const { changed, relabelled } = await compareItems(run, items);
@@ -99,6 +102,15 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
     await ocrProgress.flush();
     await http.close();
   }
+}
+
+/** Applies the expiry of the config to the documents that a sync leaves unchanged. */
+function applyExpiry(context: RunContext): Promise<void> {
+  const { source, expiresAfterSeconds } = context;
+  return writeInRun(context, async (sql) => {
+    await updateExpiry(sql, source.id, expiresAfterSeconds);
+    if (expiresAfterSeconds === null) await deleteExpiredItems(sql, source.id, null);
+  });
 }
 
 /** Metadata of a data source's config, which applies to all of its documents. */
@@ -128,7 +140,10 @@ async function compareItems(
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
   const storedState = ({ key }: SourceItem) => stored.get(key);
-  const [current, outdated] = partition(items, (item) => isCurrent(storedState(item), item, job.id));
+  const expired = new Map((await markExpired(context, keys)).map((item) => [item.itemKey, item.fingerprint]));
+  const isExpired = ({ key, fingerprint }: SourceItem) =>
+    !stored.has(key) && expired.get(key) === contentFingerprint(fingerprint);
+  const [current, outdated] = partition(items, (item) => isExpired(item) || isCurrent(storedState(item), item, job.id));
   const [relabelled, changed] = partition(outdated, (item) => isContentUnchanged(storedState(item), item));
   const skipped = current.filter((item) => storedState(item)?.seenBy !== job.id);
   // A new item counts as one document until it has been read.
@@ -152,6 +167,13 @@ async function compareItems(
 function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, jobId: string): boolean {
   if (stored === undefined || stored.fingerprints.some((one) => one !== fingerprint)) return false;
   return !stored.hasFailed || stored.seenBy === jobId;
+}
+
+/** Returns those of the items that have expired. */
+async function markExpired(context: RunContext, keys: readonly string[]): Promise<ExpiredItem[]> {
+  const { deps, job, source, expiresAfterSeconds } = context;
+  if (expiresAfterSeconds === null) return [];
+  return markExpiredSeen(deps.db.sql, source.id, { keys, jobId: job.id });
 }
 
 function partition<T>(items: readonly T[], condition: (item: T) => boolean): [T[], T[]] {

@@ -118,7 +118,13 @@ export function listedMetadata(context: Pick<ItemContext, 'metadata'>, item: Sou
 
 /** Builds the row of a document whose item is not complete, without the columns that depend on its text. */
 export function buildDocumentRow(
-  { base, source, job, deps }: Pick<ItemContext, 'base' | 'source' | 'job' | 'deps'>,
+  {
+    base,
+    source,
+    job,
+    deps,
+    expiresAfterSeconds,
+  }: Pick<ItemContext, 'base' | 'source' | 'job' | 'deps' | 'expiresAfterSeconds'>,
   item: SourceItem,
   fields: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata' | 'ownMetadata' | 'warnings'> & {
     before: DocumentRow | null;
@@ -146,7 +152,8 @@ export function buildDocumentRow(
     warnings,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
-    expiresAt: item.expiresAt ?? null,
+    expiresAt:
+      expiresAfterSeconds === null ? (item.expiresAt ?? null) : new Date(now.getTime() + expiresAfterSeconds * 1000),
   };
 }
 

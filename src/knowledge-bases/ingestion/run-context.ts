@@ -36,6 +36,8 @@ export interface RunContext extends JobContext {
   fetch(item: SourceItem): Promise<SourceContent>;
   /** Metadata that the data source's config adds to every document. */
   metadata: DocumentMetadata;
+  /** Seconds after which documents expire whose items say nothing; null: never. */
+  expiresAfterSeconds: number | null;
   /** Fields of JSONL files with the text, by the data source's config. */
   textFields: readonly string[] | undefined;
   signal: AbortSignal;
