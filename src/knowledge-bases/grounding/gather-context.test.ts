@@ -21,6 +21,9 @@ const base = {
   embeddingFingerprint: 'f',
   chunkCount: 1,
   indexState: 'ready',
+  expiresAfterDays: null,
+  lastActiveAt: null,
+  createdAt: new Date(),
 } as KnowledgeBaseRow;
 
 describe('gatherContext', () => {
@@ -50,7 +53,7 @@ describe('gatherContext', () => {
     gathered.catch(() => {
       isRejected = true;
     });
-    while (records.length === 0) await new Promise(setImmediate);
+    while (records.length === 0 && !isRejected) await new Promise(setImmediate);
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     assert.deepEqual([records.length, isRejected], [1, false]);
     slow.resolve();
