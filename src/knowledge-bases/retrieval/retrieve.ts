@@ -222,7 +222,7 @@ async function searchChunks(
   const minimum = scoring === 'hybrid' || params.rerank ? MIN_FUSED_CANDIDATES : 0;
   let limit = Math.max(minimum, params.top_k * CANDIDATES_PER_RESULT);
   const stale = new Set<string>();
-  for (let repeats = 0; ; ) {
+  for (let repeats = 0, wasWidened = false; ; ) {
     const hits = await searchIndex(deps, base, {
       vector: embedded?.vector ?? null,
       vectorColumn: base.vectorColumn,
@@ -240,9 +240,10 @@ async function searchChunks(
     const isWidened = areMissing && live.length < params.top_k && hits.length >= limit && limit < MAX_CANDIDATES;
     if (isWidened) limit = Math.min(MAX_CANDIDATES, limit * OVERFETCH_FACTOR);
     // Documents may have been replaced since the search: the index had their present chunks before their rows were.
-    // A hit that two searches return without a row belongs to a deleted document.
-    else if (repeats === MAX_REPEATS || staleIds.every((id) => stale.has(id))) return live;
+    // A hit that two searches return without a row belongs to a deleted document, and so do most of a wider search.
+    else if (repeats === MAX_REPEATS || wasWidened || staleIds.every((id) => stale.has(id))) return live;
     else repeats++;
+    wasWidened = isWidened;
     for (const id of staleIds) stale.add(id);
   }
 }
