@@ -2,7 +2,7 @@
  * `npm run conformance`: prints one table of what Quire covers: OpenAI's specification by group, suites of other
  * specifications, and clients.
  *
- * The counts of the specification are those of `openai/coverage.json`. `--spec FILE` measures them again on a copy of
+ * The counts of the specification come from `openai/coverage.json`. `--spec FILE` measures them again on a copy of
  * OpenAI's specification (YAML, gzip) and lists the problems of a group with `--list GROUP`; `--write` stores the
  * counts. `--no-suites` leaves the suites out, which take half a minute.
  */

@@ -107,7 +107,7 @@ export class Extractor {
 
   /**
    * Renders a page of a PDF or of an image. Throws an `IngestionError`: `not_found` for a page that does not exist,
-   * those of `extract` for a file that cannot be read. Throws the signal's reason, and errors of `content`.
+   * the errors of `extract` for a file that cannot be read. Throws the signal's reason, and errors of `content`.
    */
   async render(content: SourceFile['content'], page: PageRequest, signal: AbortSignal): Promise<PageImage> {
     const abort = AbortSignal.any([signal, this.#closed.signal]);

@@ -193,7 +193,7 @@ describe('MCP tools in POST /v1/responses', () => {
     assert.equal(lastPrompt().tools[0]?.function.name, 'weather__forecast');
   });
 
-  it('offers the allowed tools only, by name or by what the server says of them', async () => {
+  it('offers the allowed tools only, by name or by the annotations of the server', async () => {
     server.tools = [FORECAST, { ...FORECAST, name: 'erase', annotations: { readOnlyHint: false } }];
     for (const allowed of [['forecast'], { tool_names: ['forecast'] }, { read_only: true }]) {
       playTurns(api.engine, calls(['weather__erase', { city: 'Oslo' }]));

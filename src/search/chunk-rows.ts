@@ -72,7 +72,7 @@ export function vectorColumns(schema: Pick<Schema, 'fields'>): string[] {
 
 /**
  * Converts chunks to an Arrow table with their vectors in the column `vectors`. `extraColumns`: existing range columns;
- * values of others are dropped.
+ * values of other columns are dropped.
  */
 export function toRows(chunks: readonly IndexedChunk[], extraColumns: readonly string[], vectors: string): Table {
   const ranges = chunks.map(({ fields }) => fieldRanges(fields));

@@ -223,7 +223,7 @@ describe('Open WebUI', () => {
     assert.ok(parts.at(-1).eval_duration > 0 && parts.at(-1).eval_count > 0);
   });
 
-  it('unloads a model, embeds the chunks of documents, and is told what it cannot delete', async () => {
+  it('unloads a model, embeds the chunks of documents, and reports files that it cannot delete', async () => {
     const unloaded = await send('POST', '/api/generate', { model, keep_alive: 0, prompt: '' });
     assert.match(unloaded.type ?? '', /^application\/json/);
     assert.equal(JSON.parse(unloaded.text).done_reason, 'unload');

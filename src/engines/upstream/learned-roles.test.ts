@@ -146,7 +146,7 @@ describe('chat templates that reject a sequence of roles', () => {
 });
 
 describe('LearnedRoles', () => {
-  it('forgets what it has learned when the server reports another model', () => {
+  it('forgets the learned roles when the server reports another model', () => {
     let weights: string | null = 'gemma';
     const roles = new LearnedRoles(() => weights);
     const all = roles.traits;

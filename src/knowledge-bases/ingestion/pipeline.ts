@@ -73,7 +73,7 @@ export async function syncItems(deps: IngestDeps, context: JobContext & { call: 
     deps,
     filterKeys: new FilterKeys(deps.db, base.id),
     ocrProgress,
-    // With the vectors that searches use; those of a newly bound model are made at the end of the job.
+    // With the vectors that searches use. The vectors of a newly bound model are made at the end of the job.
     admit: () => {
       const { embeddingModel: model, embeddingFingerprint: fingerprint } = run.base;
       return admit(deps, call, { kind: 'embedding', model, fingerprint });

@@ -29,8 +29,8 @@ const MIN_INTERVAL_MS = 10 * 60_000;
 
 /**
  * Queues re-embedding jobs, one per data source, for knowledge bases whose chunks were embedded by another model than
- * the one that their model id is bound to now. Stops the engines of former bindings that no search needs. May be called
- * at any time; queues nothing twice.
+ * the engine that their model id is bound to now. Stops the engines of former bindings that no search needs. May be
+ * called at any time; queues nothing twice.
  */
 export async function queueReEmbedding(deps: QueueDeps): Promise<void> {
   const since = new Date(deps.now() - MIN_INTERVAL_MS);

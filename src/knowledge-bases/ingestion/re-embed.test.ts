@@ -150,7 +150,7 @@ describe('re-embedding after the embedding model was rebound', () => {
     );
   });
 
-  it('switches to the new vectors when those of every data source are complete', async () => {
+  it('switches to the new vectors when every data source has them', async () => {
     const texts = [`Granite isn't "soft".`, 'Salmon is a fish.'] as const;
     const kb = await setUp({ a: texts[0] });
     const other = new MemorySource();

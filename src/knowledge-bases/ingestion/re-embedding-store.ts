@@ -174,7 +174,7 @@ export async function selectCompleteVectors(
 
 /**
  * Makes searches use the vectors of a model, with its fingerprint in one step, if all chunks still have them and
- * searches still use those of the fingerprint `searched`.
+ * searches still use the vectors of the fingerprint `searched`.
  */
 export async function switchVectors(
   sql: Sql,

@@ -122,7 +122,7 @@ describe('the API of Ollama', () => {
     assert.ok(objects.every(({ done }) => done !== true));
   });
 
-  it('passes options on: those of the sampling to every engine, listed ones to upstream servers', async () => {
+  it('passes sampling options to every engine, and listed options to upstream servers', async () => {
     const options = { temperature: 0.5, top_p: 0.25, seed: -3, stop: ['a"', 'b', 'a"'], num_predict: 9, num_ctx: null };
     await chat({ options: { ...options, presence_penalty: 1, frequency_penalty: -1, top_k: 3 }, think: 'high' });
     const { sampling, stop, maxTokens, upstreamParameters } = sent();

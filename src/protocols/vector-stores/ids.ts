@@ -1,6 +1,6 @@
 /**
  * A vector store is a knowledge base, and a file of it is an item of one of its data sources. Ids of stores differ from
- * those of knowledge bases in the prefix only.
+ * ids of knowledge bases in the prefix only.
  */
 import { findRow } from '../../db/find-row.ts';
 import type { Deps } from '../../deps.ts';

@@ -72,7 +72,7 @@ describe('boxText', () => {
     );
   });
 
-  it('returns at most 1,000 boxes of a page, and those of the next page after them', () => {
+  it('returns at most 1,000 boxes of a page, then the boxes of the next page', () => {
     const lines = Array.from({ length: 1_200 }, (_, row) => `lantern${row} harbour${row}`);
     const document = paragraphs([1, lines.join(' ')], [2, 'Two lanterns burn at night.']);
     const pages = new Map([
