@@ -73,6 +73,20 @@ describe('quire kb eval', () => {
     assert.deepEqual([results.length, results[0].answer, summary.measures[0].name], [10, null, 'recall@1']);
   });
 
+  it('evaluates the configuration of its options, and rejects a weight that is none', async () => {
+    const options = ['--search', 'hybrid', '--hybrid-weight', '.25', '--top-k', '3'];
+    const { stdout } = await run('--questions', path, '--retrieval-only', '--json', ...options);
+    assert.deepEqual(JSON.parse(stdout).configuration, {
+      search_type: 'hybrid',
+      hybrid_weight: 0.25,
+      top_k: 3,
+    });
+    for (const weight of ['1.5', '-1', 'x', '']) {
+      const { code, stderr } = await run('--questions', path, `--hybrid-weight=${weight}`);
+      assert.deepEqual([code, /Expected a number from 0 to 1/.test(stderr)], [2, true], weight);
+    }
+  });
+
   it('exits with 1 below or above a threshold, and for a measure without questions', async () => {
     const args = [
       '--fail-below',

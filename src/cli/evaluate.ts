@@ -28,6 +28,8 @@ interface EvalOptions {
   model: string;
   retrievalOnly?: boolean;
   search?: string;
+  hybridWeight?: number;
+  topK?: number;
   rerank?: boolean;
   baseline?: string;
   failBelow: Threshold[];
@@ -49,6 +51,8 @@ export function evaluateCommand(): CliCommand {
     .option('--model <id>', 'Chat model that answers, and that generates questions', DEFAULT_MODEL)
     .option('--retrieval-only', 'Measure the search only')
     .option('--search <type>', 'hybrid, vector or keyword')
+    .option('--hybrid-weight <number>', 'Weight of the vectors in a hybrid search, 0 to 1', parseWeight)
+    .option('--top-k <count>', 'Chunks that the model answers from, 1 to 50', parseCount)
     .option('--rerank', 'Rerank the results')
     .option('--baseline <id>', 'Evaluation to compare with')
     .option('--fail-below <measure=value>', 'Fail below a value; may be repeated', addThreshold, [])
@@ -60,6 +64,11 @@ export function evaluateCommand(): CliCommand {
       'kb eval Harbour --generate 50 --baseline eval_01k...',
     )
     .action(evaluate);
+}
+
+function parseWeight(text: string): number {
+  if (!/^(?:0?\.\d+|[01](?:\.0+)?)$/.test(text)) throw new InvalidArgumentError('Expected a number from 0 to 1.');
+  return Number(text);
 }
 
 function addThreshold(text: string, thresholds: Threshold[]): Threshold[] {
@@ -88,12 +97,14 @@ async function evaluate(name: string, options: EvalOptions): Promise<void> {
 }
 
 async function buildRequest(options: EvalOptions): Promise<object> {
-  const { questions, generate, model, baseline, seed, search, rerank } = options;
+  const { questions, generate, model, baseline, seed, search, hybridWeight, topK, rerank } = options;
   if ((questions === undefined) === (generate === undefined))
     throw new OperatorError('Name either --questions FILE or --generate COUNT.');
   const configuration = {
     ...(!options.retrievalOnly && { model }),
     ...(search !== undefined && { search_type: search }),
+    ...(hybridWeight !== undefined && { hybrid_weight: hybridWeight }),
+    ...(topK !== undefined && { top_k: topK }),
     ...(rerank && { rerank }),
   };
   return {
