@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 export type AccountAdminDeps = Pick<Deps, 'db' | 'config' | 'now'> & {
   /** The model ids that a key can be restricted to. */
   bindings: { isModelId(id: string): boolean };
-  /** The ids that are knowledge bases of the organization, of those that the calling key may use. */
+  /** The ids of knowledge bases of the organization that the calling key may use. */
   existingKnowledgeBases(sql: Sql, organizationId: string, ids: readonly string[]): Promise<readonly string[]>;
   /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
   evictKeys(id: string): void;

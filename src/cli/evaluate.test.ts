@@ -73,7 +73,7 @@ describe('quire kb eval', () => {
     assert.deepEqual([results.length, results[0].answer, summary.measures[0].name], [10, null, 'recall@1']);
   });
 
-  it('evaluates the configuration of its options, and rejects a weight that is none', async () => {
+  it('evaluates the configuration of its options, and rejects an invalid weight', async () => {
     const options = ['--search', 'hybrid', '--hybrid-weight', '.25', '--top-k', '3'];
     const { stdout } = await run('--questions', path, '--retrieval-only', '--json', ...options);
     assert.deepEqual(JSON.parse(stdout).configuration, {

@@ -15,7 +15,7 @@ export type ReaderRequest =
   | { type: 'close' }
   | { type: 'render'; input: PageInput; page: PageRequest };
 
-/** A file of which a page is rendered. */
+/** A file and the page to render. */
 export type PageInput = Pick<ReaderInput, 'content' | 'bytes'>;
 
 /** An error in serializable form. `detail` is for the log; null when the message is complete. */

@@ -127,7 +127,7 @@ class FrameWriter {
   }
 }
 
-/** Waits until a client has read what it has been sent, or has disconnected. */
+/** Waits until a client has read the sent bytes, or has disconnected. */
 export async function drained(raw: Writable): Promise<void> {
   if (raw.destroyed) return;
   const done = new AbortController();

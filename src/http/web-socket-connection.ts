@@ -37,7 +37,7 @@ export type OpenRoute = (closed: AbortSignal) => RespondToMessage;
 export interface ConnectionTimes {
   /** Interval of pings, at which the other limits are checked. */
   pingMs: number;
-  /** Maximum time without a message from the client, and without any byte, such as those of a pong. */
+  /** Maximum time without a message from the client, and without any byte, such as a pong. */
   idleMs: number;
   /** Maximum age, after which a connection ends as soon as no response is running. */
   maxAgeMs: number;
@@ -229,7 +229,7 @@ export class Connection {
     });
   }
 
-  /** Sends an event, and waits until the client has read what it has been sent. */
+  /** Sends an event, and waits until the client has read it. */
   async #send(event: object): Promise<void> {
     const { socket } = this.#request.raw;
     this.#socket.send(JSON.stringify(event), () => {});

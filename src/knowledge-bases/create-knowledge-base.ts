@@ -15,7 +15,7 @@ import { viewKnowledgeBase } from './view-knowledge-base.ts';
 /** Defaults of the chunking strategy. */
 const DEFAULTS = { type: 'recursive', chunk_size: 512, chunk_overlap: 64 } as const;
 
-/** What a vector store has besides the fields of a knowledge base. */
+/** Fields of a vector store that a knowledge base does not have. */
 export interface VectorStoreFields {
   expiresAfterDays: number | null;
   /** Adds files in the transaction that creates the knowledge base. */

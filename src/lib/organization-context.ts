@@ -10,7 +10,7 @@ export function runForOrganization<Result>(organizationId: string, run: () => Re
   return storage.run({ organizationId }, run);
 }
 
-/** The same for a caller: lookups of knowledge bases and files find only those that its key may use. */
+/** The same for a caller: lookups find only knowledge bases and files that its key may use. */
 export function runForCaller<Result>({ organizationId, knowledgeBaseIds }: Context, run: () => Result): Result {
   return storage.run({ organizationId, ...(knowledgeBaseIds && { knowledgeBaseIds }) }, run);
 }

@@ -10,7 +10,7 @@ const MAX_NAME_CHARACTERS = 128;
 const MAX_DESCRIPTION_CHARACTERS = 4_096;
 /** Characters of a schema as JSON; larger ones do not fit into a prompt beside others. */
 const MAX_SCHEMA_CHARACTERS = 32_768;
-/** What a server says of the effects of a tool. Other annotations are for displays. */
+/** Annotations about the effects of a tool. Other annotations are for displays. */
 const HINTS = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
 
 const JsonObject = Type.Record(Type.String(), Type.Unknown());

@@ -11,7 +11,7 @@ export const mcpServers = pgTable(
     label: text().notNull(),
     url: text().notNull(),
     description: text(),
-    /** Names of the headers, without those of the client itself. */
+    /** Names of the headers, without the headers of the client itself. */
     headerNames: jsonb('header_names').$type<string[]>().notNull(),
     /** Names and values of the headers as encrypted JSON, bound to the id; null without headers. */
     sealedHeaders: text('sealed_headers'),

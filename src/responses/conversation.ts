@@ -19,7 +19,7 @@ export type ConversationItem =
   | { type: 'function_call_output'; id?: string; callId: string; output: string }
   /** `text`: the summary of a conversation before. */
   | { type: 'compaction'; id: string; text: string }
-  /** `source`: what the list was made for; absent in a list that the client has sent. */
+  /** `source`: address and selection of the list; absent in a list from the client. */
   | { type: 'mcp_list_tools'; id: string; serverLabel: string; tools: readonly McpTool[]; source?: string }
   | {
       type: 'mcp_call';
@@ -27,7 +27,7 @@ export type ConversationItem =
       serverLabel: string;
       name: string;
       arguments: string;
-      /** The result of the tool, or why there is none. */
+      /** The result of the tool, or the error. */
       result: { output: string } | { error: string };
       approvalRequestId: string | null;
     }

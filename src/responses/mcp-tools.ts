@@ -21,12 +21,12 @@ export interface McpSource {
   functions: readonly FunctionTool[];
 }
 
-/** Identifies what a list was made for: another address or selection needs another list. */
+/** Identifies the address and selection of a list: others need another list. */
 export function listSource({ server_url: url, connector_id: id, allowed_tools: allowed }: ResolvedMcpTool): string {
   return JSON.stringify([url ?? id, allowed]);
 }
 
-/** The newest list of a server's tools in the conversation or the output; null when there is none that can be used. */
+/** The newest usable list of a server's tools in the conversation or the output; null without one. */
 export function findList(
   server: McpServerTool,
   { conversation }: Pick<McpSource, 'conversation'>,

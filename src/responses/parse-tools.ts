@@ -34,7 +34,7 @@ export interface ParsedTools {
   search: SearchTool | null;
   mcpServers: McpServerTool[];
   toolChoice: ToolChoice;
-  /** Label of the MCP server of which a tool must be called; null: any tool. */
+  /** Label of the MCP server whose tool must be called; null: any tool. */
   chosenServer: string | null;
   /** The tools as the response shows them. */
   resolved: ResolvedTool[];

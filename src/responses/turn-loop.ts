@@ -16,7 +16,7 @@ export interface LoopRules {
   toolChoice: ToolChoice;
   hasSearch: boolean;
   hasFunctions: boolean;
-  /** Label of the MCP server of which the first model call must use a tool; null: any tool. */
+  /** Label of the MCP server whose tool the first model call must use; null: any tool. */
   chosenServer?: string | null;
   /**
    * The model is too small to decide when to search, so that it is made to call a tool first, and to answer then. Only
@@ -41,7 +41,7 @@ export interface LoopState {
 export interface TurnPlan {
   offersSearch: boolean;
   offersFunctions: boolean;
-  /** Offers only the tools of one MCP server; absent: those of all. */
+  /** Offers only the tools of this MCP server; absent: the tools of all servers. */
   onlyServer?: string;
   toolChoice: ToolChoice;
 }

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A load balancer in front of several processes of the API. */
 export interface LoadBalancer {
   url: string;
-  /** What it has written. */
+  /** Its output so far. */
   output(): string;
   stop(): Promise<void>;
 }

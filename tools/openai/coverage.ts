@@ -10,7 +10,7 @@ import { listProperties, type Properties, type Property } from './properties.ts'
 /** Coverage of one group of operations, named by the tag of OpenAI's specification. */
 export interface GroupCoverage {
   group: string;
-  /** Operations that both have, and those of OpenAI. */
+  /** Operations of both descriptions, and operations of OpenAI's. */
   operations: number;
   theirOperations: number;
   /** Properties of OpenAI in the operations that both have. */

@@ -30,7 +30,7 @@ describe('rights that a key may give to another', () => {
     assert.equal(excess({ models: null }, { models: ['a'] }), 'models');
   });
 
-  it('knowledge bases: those that it may use itself', () => {
+  it('knowledge bases: only the ones that it may use itself', () => {
     const mine = { knowledgeBaseIds: ['a', 'b'] };
     assert.equal(excess({ knowledgeBaseIds: ['a'] }), null);
     assert.equal(excess({ knowledgeBaseIds: ['b'] }, mine), null);

@@ -24,7 +24,7 @@ export interface ImportedStore {
   skipped: string | null;
   /** Files imported as they are. */
   originals: number;
-  /** Files of which only the parsed text could be imported. */
+  /** Files that were imported as parsed text only. */
   texts: number;
   /** Files that an earlier run imported. */
   present: number;

@@ -8,7 +8,7 @@ import type { UpstreamChunk } from './upstream-chunk.ts';
 /** A generation request in the form of a server. */
 export interface DialectRequest {
   body: string;
-  /** Returns a request that the server may accept instead of the one that it rejected; null: there is none. */
+  /** Returns another form of a rejected request that the server may accept; null: there is no other form. */
   adapt(upstreamError: UpstreamError): GenerationRequest | null;
 }
 

@@ -43,7 +43,7 @@ export function locateWords(words: readonly string[], text: string): number[] {
   return offsets;
 }
 
-/** Letters of a page from `from` that are those of a passage from `at`. */
+/** Letters of a page from `from` that equal the letters of a passage from `at`. */
 interface LetterMatch {
   from: number;
   at: number;

@@ -16,7 +16,7 @@ export async function insertExpiredItem(sql: Sql, item: ExpiredItem & { dataSour
     });
 }
 
-/** Marks those of the items that have expired as listed by a job, and returns them. */
+/** Marks expired items as listed by a job. Returns the expired items. */
 export function markExpiredSeen(
   sql: Sql,
   dataSourceId: string,
@@ -30,7 +30,7 @@ export function markExpiredSeen(
     .returning({ itemKey: expiredItems.itemKey, fingerprint: expiredItems.fingerprint });
 }
 
-/** Forgets expired items of a data source: those that a job has not listed, or all. */
+/** Forgets expired items of a data source: all, or only items that a job has not listed. */
 export async function deleteExpiredItems(sql: Sql, dataSourceId: string, unseenBy: string | null): Promise<void> {
   const isUnseen = unseenBy === null ? undefined : ne(expiredItems.seenBy, unseenBy);
   await sql.delete(expiredItems).where(and(eq(expiredItems.dataSourceId, dataSourceId), isUnseen));

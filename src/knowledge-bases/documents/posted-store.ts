@@ -34,7 +34,7 @@ export async function selectPosted(sql: Sql, sourceId: string, key: string): Pro
   return row ?? null;
 }
 
-/** Selects the posted documents of those keys that exist. */
+/** Selects the posted documents of the keys. Keys without a document are left out. */
 export function selectPostedOfKeys(sql: Sql, sourceId: string, keys: readonly string[]): Promise<PostedContent[]> {
   return sql
     .select()

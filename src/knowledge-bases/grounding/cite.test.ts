@@ -106,7 +106,7 @@ describe('cite', () => {
     });
   }
 
-  it('names the page and the headings where the passage begins, not those of the chunk', () => {
+  it('names the page and the headings where the passage begins, not where the chunk begins', () => {
     const texts = ['Bread costs two pounds.', 'The ferry to Skelby leaves the harbour at noon.', 'The museum is shut.'];
     const text = texts.join('\n\n');
     const second = texts[0]!.length + 2;

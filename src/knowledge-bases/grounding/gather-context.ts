@@ -6,7 +6,7 @@ import type { KnowledgeBaseRow } from '../store.ts';
 /** A hit with its knowledge base. */
 export type ContextChunk = ScoredChunk & {
   knowledgeBaseId: string;
-  /** The document's text between the offsets. `text` has what the model reads of it. */
+  /** The document's text between the offsets. `text` is the part that the model reads. */
   storedText: string;
 };
 

@@ -43,7 +43,7 @@ describe('OcrProgressWriter', () => {
     assert.deepEqual(writes.slice(1), [[b]]);
   });
 
-  it('shows files of the same name each, and removes only the one that ended', async () => {
+  it('shows files of the same name each, and removes only the ended one', async () => {
     const { writer, writes } = recordWrites(60_000);
     const [first, second] = [writer.begin('scan.pdf'), writer.begin('scan.pdf')];
     first.onPage(1, 5);

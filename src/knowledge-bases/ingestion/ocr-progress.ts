@@ -20,7 +20,7 @@ export interface OcrProgressPolicy {
 
 /** Reports the pages of one file. */
 export interface FileProgress {
-  /** OCR has read so many pages of those that it reads. */
+  /** Number of pages that OCR has read. */
   onPage(read: number, pages: number): void;
   /** The file is read, or its reading has failed. Later pages are ignored. */
   end(): void;

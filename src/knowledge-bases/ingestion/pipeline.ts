@@ -169,7 +169,7 @@ function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, j
   return !stored.hasFailed || stored.seenBy === jobId;
 }
 
-/** Returns those of the items that have expired. */
+/** Returns the expired items. */
 async function markExpired(context: RunContext, keys: readonly string[]): Promise<ExpiredItem[]> {
   const { deps, job, source, expiresAfterSeconds } = context;
   if (expiresAfterSeconds === null) return [];

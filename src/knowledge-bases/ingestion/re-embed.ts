@@ -24,7 +24,7 @@ type ReEmbedDeps = Pick<
 
 /**
  * Embeds the stored chunks of a data source again that another model has embedded. The new vectors are written beside
- * those that searches use, until all chunks of the knowledge base have them. Continues where an earlier run ended.
+ * the searched vectors, until all chunks of the knowledge base have them. Continues where an earlier run ended.
  * Returns the number of embedded documents.
  */
 export async function reEmbedChunks(

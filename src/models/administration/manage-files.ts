@@ -52,7 +52,7 @@ export async function listStoredModels({
 const findLicence = (name: string): string | null =>
   DOWNLOADABLE_MODELS.find((model) => model.name === name)?.licence ?? null;
 
-/** Starts a pull, and those of its set. Throws 400 for an unknown source, a URL, and a set that is not bound. */
+/** Starts a pull, and the pulls of its set. Throws 400 for an unknown source, a URL, and a set that is not bound. */
 export async function startPull(
   { db, bindings }: Pick<ModelAdminDeps, 'db' | 'bindings'>,
   pulls: ModelPulls,

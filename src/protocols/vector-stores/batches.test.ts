@@ -26,7 +26,7 @@ const upload = (...contents: string[]) =>
   Promise.all(contents.map((content, i) => uploadFile(api, `${i}.txt`, content)));
 
 describe('a file batch', () => {
-  it('is in progress until its files are ingested, and counts those that failed', async () => {
+  it('is in progress until its files are ingested, and counts failed files', async () => {
     const { id } = await makeStore(api);
     const [good = '', bad = ''] = await upload('Alpha.', '!broken');
     const attributes = { region: 'eu' };

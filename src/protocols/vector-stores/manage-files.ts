@@ -57,7 +57,7 @@ async function findStoreFile(
   return { base, file };
 }
 
-/** Lists the files of a store, or those of a batch. Throws 404 `vector_store_not_found`. */
+/** Lists the files of a store or of a batch. Throws 404 `vector_store_not_found`. */
 export async function listStoreFiles(
   deps: Pick<Deps, 'db'>,
   base: KnowledgeBaseRow,

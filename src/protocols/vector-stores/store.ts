@@ -99,7 +99,7 @@ function hasFileId(id: string): SQL {
   return expression`f.item_key = ${id} and s.type in ('api', 'file_upload')`;
 }
 
-/** What a search shows of the file of a document. */
+/** Fields of a document's file in search results. */
 export type FileOfDocument = Pick<StoreFileRow, 'documentId' | 'itemKey' | 'sourceType' | 'attributes' | 'metadata'>;
 
 /** Selects the files to which documents belong, by document id. */

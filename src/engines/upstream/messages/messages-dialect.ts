@@ -10,7 +10,7 @@ import { promptFields } from './message-turns.ts';
 /** `max_tokens` of requests that name none, for models whose limit the server does not report. */
 const DEFAULT_MAX_TOKENS = 8_192;
 
-/** The form that is tried after one that the server rejects. */
+/** The form to try after the server has rejected another. */
 const NEXT_FORM: Readonly<Record<ThinkingForm, ThinkingForm>> = { adaptive: 'budget', budget: 'none', none: 'none' };
 
 /** Anthropic's message about a `max_tokens` above the limit of the model. */

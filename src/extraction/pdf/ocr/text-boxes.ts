@@ -29,7 +29,7 @@ export function boxText({ text, blocks }: ExtractedText, pages: Recognition['pag
 
 type LocatedWord = RecognizedWord & { at: number };
 
-/** Returns the words with their offsets in ranges of a text, in text order. A range has no word of those before it. */
+/** Returns the words with their offsets in ranges of a text, in text order. A word is in one range only. */
 function locateIn(
   ranges: readonly { start: number; end: number }[],
   text: string,
