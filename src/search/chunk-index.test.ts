@@ -212,6 +212,29 @@ describe('ChunkIndex', () => {
     await Promise.all(flood);
   });
 
+  it('finds the chunks of a table that another process has dropped and created again', async () => {
+    const base = newBase();
+    const url = `file://${join(folder, 'shared')}`;
+    const [one, other] = await Promise.all([ChunkIndex.open(url), ChunkIndex.open(url)]);
+    const query = { ...anything, text: 'harbour' };
+    const write = async (by: ChunkIndex, id: string) => {
+      await by.replace(base, [`doc_${id}`], { chunks: [chunk({ id, text: `the harbour ${id}` })], isNew: true });
+      await by.maintain(base);
+    };
+    await write(one, 'a');
+    assert.deepEqual(
+      (await one.search(base, query)).map(({ id }) => id),
+      ['a'],
+    );
+    await other.drop(base);
+    await write(other, 'b');
+    assert.deepEqual(
+      (await one.search(base, query)).map(({ id }) => id),
+      ['b'],
+    );
+    await Promise.all([one.close(), other.close()]);
+  });
+
   it('is persistent', async () => {
     const other = await mkdtemp(join(tmpdir(), 'quire-index-'));
     const first = await ChunkIndex.open(other);

@@ -6,6 +6,7 @@ import { FairSemaphore } from '../lib/fair-semaphore.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
 import { pause } from '../lib/retry.ts';
+import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
 import { BASE_SCHEMA, FIRST_VECTOR_COLUMN, type IndexedChunk } from './chunk-rows.ts';
 import {
@@ -27,7 +28,7 @@ import { type IndexCaches, IndexConnection, SHARED_CONSISTENCY_SECONDS } from '.
 import { callIndex } from './index-outage.ts';
 import { FLAT_ROWS, type MaintenanceStep, planMaintenance } from './maintenance.ts';
 import { scanTable } from './scan-table.ts';
-import { type ChunkSearch, type KeywordQuery, searchTable } from './search-table.ts';
+import { type ChunkSearch, type KeywordQuery, searchTable, VectorsDroppedError } from './search-table.ts';
 import { FileSyncer } from './sync-files.ts';
 import { tokenizeQuery } from './terms.ts';
 import { deleteRows, type IndexWrite, writeChunks } from './write-chunks.ts';
@@ -208,8 +209,18 @@ export class ChunkIndex {
   }
 
   /** Returns the best chunks, unordered. Throws the reason of the signal when that aborts before the search begins. */
-  search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
-    return this.#inTurn(search.signal, () => this.#read(baseId, [], (table) => searchTable(table, search)));
+  async search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
+    const read = () => this.#read(baseId, [], (table) => searchTable(table, search));
+    return this.#inTurn(search.signal, async () => {
+      try {
+        return await read();
+      } catch (error) {
+        if (error instanceof StoreUnavailableError || error instanceof VectorsDroppedError) throw error;
+        // The open table may refer to files that another process has replaced.
+        this.#tables.delete(baseId);
+        return read();
+      }
+    });
   }
 
   /** Returns the BM25 scores of a search for the given chunks that contain a word of the query. */

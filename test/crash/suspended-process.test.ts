@@ -1,6 +1,6 @@
 /** SIGSTOP of a process that ingests, for longer than its job leases, while another process takes its jobs over. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../src/db/db.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -20,6 +20,9 @@ const BASES = 2;
  */
 const MAX_SHARE = 0.5;
 
+/** Characters of the service's log in the message of a failed request. */
+const LOGGED_CHARACTERS = 4_000;
+
 // biome-ignore lint/suspicious/noExplicitAny: what is asserted on is whatever came over the wire.
 type Json = any;
 
@@ -29,8 +32,13 @@ async function send(service: Service, method: string, path: string, body?: objec
     headers: { authorization: `Bearer ${service.key}`, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
   });
-  assert.equal(response.status, 200, `${method} ${path}`);
-  return response.json();
+  const answer: Json = await response.json();
+  assert.equal(
+    response.status,
+    200,
+    `${method} ${path}: ${JSON.stringify(answer)}\n${service.stderr().slice(-LOGGED_CHARACTERS)}`,
+  );
+  return answer;
 }
 
 /** Starts the ingestion of a file into a new knowledge base; returns its id. */
@@ -80,10 +88,17 @@ describe('SIGSTOP of a process that ingests', () => {
     };
   });
   after(async () => {
-    await Promise.all(started.map((each) => each.kill()));
     await db.close();
     await shared.close();
   });
+
+  /** Ends the processes and deletes the jobs, which the next round would take for its own. */
+  const endRound = async () => {
+    await Promise.all(started.splice(0).map((each) => each.kill()));
+    await db.execute('delete from ingestion_jobs');
+    await db.execute('delete from pgboss.job');
+  };
+  afterEach(endRound);
 
   const jobCount = async (condition: string) => {
     const { rows } = await db.execute(`select count(*)::int as jobs from ${condition}`);
@@ -116,9 +131,7 @@ describe('SIGSTOP of a process that ingests', () => {
         await until(() => suspended.stderr().split('job lease lost').length > BASES);
         await until(async () => (await jobCount("ingestion_jobs where status = 'processing'")) === 0);
         for (const base of bases) await assertIngested(suspended, base);
-        await Promise.all([suspended.kill(), other.kill()]);
-        await db.execute('delete from ingestion_jobs');
-        await db.execute("delete from pgboss.job where state = 'completed'");
+        await endRound();
       }
     });
   }
