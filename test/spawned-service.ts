@@ -11,7 +11,6 @@ import { createDatabase } from './database.ts';
 export { until } from './deadline.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const START_FILE = join(ROOT, 'src/start.js');
 const SERVICE_READY = /^Quire is ready at (\S+)/m;
 const WORKER_READY = /^The Quire worker is ready(?: at (\S+))?$/m;
 /** Guard for a hung start. Beside twenty other processes on two cores, a healthy start took more than 90 seconds. */
@@ -40,6 +39,8 @@ export interface ServiceOptions {
   dataDir?: string;
   /** Content of `quire.yaml`. */
   config?: string;
+  /** Root of another version of the repository (default: this one). */
+  root?: string;
   /** Arguments of npm, which starts the service then. `pid` and the signals are npm's; `ended` waits for both. */
   npm?: readonly string[];
 }
@@ -126,7 +127,7 @@ export function startWorker(options: ServiceOptions): Promise<Service> {
 async function start(command: string, ready: RegExp, options: ServiceOptions): Promise<Service> {
   const dataDir = options.dataDir ?? newDataDir();
   if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
-  const launched = launch([command], dataDir, await serviceEnvironment(dataDir, options.env), options.npm);
+  const launched = launch([command], dataDir, await serviceEnvironment(dataDir, options.env), options);
   const { child, stdout, stderr, ended } = launched;
   const url = await untilReady(launched, ready);
   const signal = (name: NodeJS.Signals) => void child.kill(name);
@@ -169,7 +170,9 @@ export async function runQuire(
   options: ServiceOptions & { killAfterMs?: number; killSignal?: NodeJS.Signals } = {},
 ): Promise<CommandResult> {
   const dataDir = options.dataDir ?? newDataDir();
-  const { child, stdout, stderr, ended } = launch(args, dataDir, await serviceEnvironment(dataDir, options.env));
+  const { child, stdout, stderr, ended } = launch(args, dataDir, await serviceEnvironment(dataDir, options.env), {
+    ...(options.root !== undefined && { root: options.root }),
+  });
   const kill =
     options.killAfterMs === undefined
       ? null
@@ -179,8 +182,14 @@ export async function runQuire(
   return { ...how, stdout: stdout(), stderr: stderr() };
 }
 
-function launch(args: readonly string[], dataDir: string, more: Record<string, string>, npm?: readonly string[]) {
-  const [program, ...words] = npm === undefined ? [process.execPath, START_FILE, ...args] : ['npm', ...npm];
+function launch(
+  args: readonly string[],
+  dataDir: string,
+  more: Record<string, string>,
+  { npm, root = ROOT }: Pick<ServiceOptions, 'npm' | 'root'>,
+) {
+  const startFile = join(root, 'src/start.js');
+  const [program, ...words] = npm === undefined ? [process.execPath, startFile, ...args] : ['npm', ...npm];
   const child = spawn(program, words, {
     // Runs in the data folder, so that no other `quire.yaml` is read.
     cwd: npm === undefined ? dataDir : ROOT,

@@ -4,8 +4,10 @@
  * `--check` writes nothing, names stale files and exits with code 1.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { MIGRATIONS_FOLDER } from '../src/db/db.ts';
+import { classifyStatements } from '../src/db/migration-phase.ts';
 import { GENERATED, missingStatements, ROOT } from './generated.ts';
 
 const isCheck = process.argv.includes('--check');
@@ -37,6 +39,10 @@ else if (isCheck) {
 /** drizzle-kit may ask which of two names is a rename, which needs a terminal. */
 function addMigration(): void {
   runScript('node_modules/drizzle-kit/bin.cjs', 'generate', ...process.argv.slice(2));
+  const file = globSync(join(MIGRATIONS_FOLDER, '*.sql')).sort().at(-1) ?? '';
+  for (const { statement, contractReason } of classifyStatements(readFileSync(file, 'utf8'))) {
+    if (contractReason !== null) console.log(`Contract step: ${statement}: ${contractReason}`);
+  }
 }
 
 function runScript(...call: string[]): void {

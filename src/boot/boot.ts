@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../config/memory-budget.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
+import { NewerSchemaError } from '../db/migrate.ts';
 import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
 import { policyScorer } from '../inference/score-texts.ts';
@@ -68,6 +69,7 @@ export async function boot(
   requireMemory(config, logger);
   const { db, secrets, blobs, chunks } = await openStores(config, logger, lifecycle, options);
   const lease = await openLease(db, logger, lifecycle);
+  await followSchema({ db, lease, logger });
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs({ db, lease, logger }, lifecycle),
@@ -132,6 +134,21 @@ async function openStores(
   const stores = { db, secrets, blobs, chunks };
   await throughOutage(() => requireOwnStores({ ...stores, config }));
   return stores;
+}
+
+/**
+ * Checks the schema again once the process is registered: until then, a newer version may contract it. A process that
+ * was suspended exits when a newer version has contracted the schema.
+ */
+async function followSchema({ db, lease, logger }: Pick<Deps, 'db' | 'lease' | 'logger'>): Promise<void> {
+  if (db.isExclusive) return;
+  await db.migrate();
+  lease.onRegained(() => {
+    db.migrate().catch((error: unknown) => {
+      logger.error({ error: describeError(error) }, 'database schema not checked');
+      if (error instanceof NewerSchemaError) process.exit(1);
+    });
+  });
 }
 
 /** An outage of a store is not fixed by a restart of this process, so it waits, without a limit. */

@@ -11,11 +11,17 @@ export function dbCommand(): CliCommand {
   const db = new CliCommand('db').description('Manage the database.');
   db.command('migrate')
     .summary('Apply pending database migrations')
-    .description('Apply pending database migrations. Every start does this too. Safe while other processes run.')
+    .description(
+      'Apply pending database migrations. Every start does this too. Safe while other processes run: migrations that an older version cannot work with are postponed until no process of that version runs.',
+    )
     .jsonOption()
     .action(async (options: { json?: boolean }) => {
-      await runStateCommand('db migrate', {});
-      printResult(options, { migrated: true }, () => 'The database schema is up to date.');
+      const postponed = (await runStateCommand('db migrate', {})) as string[];
+      printResult(options, { migrated: true, postponed }, () =>
+        postponed.length === 0
+          ? 'The database schema is up to date.'
+          : `This version can run. Postponed until no process of an older version runs: ${postponed.join(', ')}. Stop those processes, and run this command again.`,
+      );
     });
   db.command('forget-store')
     .summary('Accept another blob store, search index or secrets key')

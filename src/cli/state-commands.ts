@@ -12,8 +12,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   [ADMIN_API]: (deps, input) => deps.callAdminApi(input as unknown as OperatorRequest),
   ...INDEX_COMMANDS,
   ps: listEngines,
-  // Opening the database migrates it; a running service has migrated it at its start.
-  'db migrate': async () => null,
+  'db migrate': ({ db }) => db.migrate(),
   'db forget-store': async (deps, input) => {
     await forgetStore(deps.db.sql, input['store'] as StoreName);
     return null;

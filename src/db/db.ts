@@ -56,13 +56,19 @@ export interface Database {
    * Runs the task while no other task in any process holds the lock of that name. Not for SQL: a task may take minutes.
    */
   withLock<T>(name: string, task: () => Promise<T>): Promise<T>;
-  /** Migrates the tables to this version. Safe when several processes start together. */
-  migrate(): Promise<void>;
+  /**
+   * Migrates the tables to this version. Safe when several processes start together. Returns the names of contract
+   * migrations that are postponed because processes of an older version run.
+   */
+  migrate(): Promise<string[]>;
   /** Resolves when the database responds; otherwise throws an Error whose message is for the operator. */
   check(): Promise<void>;
   /** May be called twice. */
   close(): Promise<void>;
 }
+
+/** A process without a heartbeat for this time has ended for the others, by the clock of the database. */
+export const LEASE_SECONDS = 30;
 
 /** The migrations that `npm run generate` writes from the `tables.ts` files. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));

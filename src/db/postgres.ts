@@ -1,15 +1,14 @@
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { migrate } from 'drizzle-orm/node-postgres/migrator';
-import type { Pool, PoolClient, PoolConfig } from 'pg';
+import type { PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { describeError } from '../lib/operator-error.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import { AdvisoryLocks } from './advisory-locks.ts';
 import { awaitServer } from './await-server.ts';
 import { createCheck } from './check-server.ts';
-import { type Database, MIGRATIONS_FOLDER } from './db.ts';
+import type { Database } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
+import { migrate } from './migrate.ts';
 import { Notifications } from './notifications.ts';
 import { StatementPool } from './statement-pool.ts';
 
@@ -19,8 +18,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 /** Idle-in-transaction timeout: ends transactions of suspended processes, whose locks would block others. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
-/** Advisory lock of migrations: any number that nothing else in the database uses. */
-const MIGRATION_LOCK = 7_155_021_842;
 
 /** Address and name of a PostgreSQL server. */
 export interface PostgresServer extends Pick<Database, 'description' | 'isExclusive'> {
@@ -79,43 +76,13 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
         return { rows: results.flatMap(({ rows }) => rows) };
       }),
     check: () => check(),
-    migrate: () => migrateLocked(pool),
+    migrate: () => migrate(pool, { logger, isExclusive }),
     listen: (channel, listener) => notifications.listen(channel, listener),
     withLock: (lock, task) => locks.withLock(lock, task),
     close: closeOnce(async () => {
       await Promise.all([pool.end(), notifications.close(), locks.close()]);
     }),
   };
-}
-
-/**
- * Migrates under a session lock on a separate connection, so that processes that start together migrate one at a time.
- */
-async function migrateLocked(pool: Pool): Promise<void> {
-  const connection = await pool.connect();
-  try {
-    await connection.query('set statement_timeout = 0');
-    await connection.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await requireKnownSchema(connection);
-    await migrate(drizzle(connection), { migrationsFolder: MIGRATIONS_FOLDER });
-    await connection.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-  } finally {
-    // Closes the connection instead of reusing it, which also releases the lock after a failed migration.
-    connection.release(true);
-  }
-}
-
-/** Throws an `OperatorError` if a newer version has migrated the database: its tables may mean something else. */
-async function requireKnownSchema(connection: PoolClient): Promise<void> {
-  const { rows: tables } = await connection.query("select to_regclass('drizzle.__drizzle_migrations') as name");
-  if (tables[0].name === null) return;
-  const newest = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).at(-1)?.folderMillis ?? 0;
-  const applied = 'select count(*)::int as newer from drizzle.__drizzle_migrations where created_at > $1';
-  const { rows } = await connection.query(applied, [newest]);
-  if (rows[0].newer === 0) return;
-  throw new OperatorError(
-    `The database was migrated by a newer version of Quire (${rows[0].newer} migrations that this version does not know). Start that version, or restore the backup that was made before the upgrade.`,
-  );
 }
 
 function closeOnce(close: () => Promise<void>): () => Promise<void> {

@@ -1,12 +1,11 @@
 import { eq, sql as fragment, not, type SQL } from 'drizzle-orm';
-import type { Database } from '../db/db.ts';
+import { type Database, LEASE_SECONDS } from '../db/db.ts';
+import { readNewestMigration } from '../db/migrate.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { processes } from './tables.ts';
 
-/** A process without a heartbeat for this time has ended for the others, by the clock of the database. */
-export const LEASE_SECONDS = 30;
 /** The holder stops earlier: what it holds must be unused before another process may take it over. */
 const HOLD_MS = 0.8 * LEASE_SECONDS * 1_000;
 /** Interval of heartbeats: four may fail. */
@@ -32,6 +31,7 @@ export class ProcessLease {
   readonly id = newId('process');
   readonly #db: Pick<Database, 'sql' | 'isExclusive'>;
   readonly #logger: Logger;
+  readonly #schemaVersion = readNewestMigration();
   readonly #renewals: (() => Promise<void>)[] = [];
   readonly #listeners: (() => void)[] = [];
   #lost = new AbortController();
@@ -107,7 +107,7 @@ export class ProcessLease {
     if (this.#db.isExclusive) return true;
     const { rows } = (await this.#db.sql.execute(fragment`
       with earlier as (select renewed_at from processes where id = ${this.id})
-      insert into processes (id, renewed_at) values (${this.id}, now())
+      insert into processes (id, renewed_at, schema_version) values (${this.id}, now(), ${this.#schemaVersion})
       on conflict (id) do update set renewed_at = excluded.renewed_at
       returning (select ${isRecent(fragment`renewed_at`)} from earlier) as was_running`)) as unknown as {
       rows: { was_running: boolean | null }[];

@@ -6,9 +6,9 @@ import {
   type JobWithMetadata,
   PgBoss,
 } from 'pg-boss';
-import type { Database, Sql } from '../db/db.ts';
+import { type Database, LEASE_SECONDS, type Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
-import { LEASE_SECONDS, type ProcessLease } from '../leases/process-lease.ts';
+import type { ProcessLease } from '../leases/process-lease.ts';
 import { AsyncEvent } from '../lib/async-event.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';

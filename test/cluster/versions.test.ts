@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { TestServer } from '../fixtures/upstream-server.ts';
+import { createSharedStores } from '../shared-stores.ts';
+import { newDataDir, runQuire, type Service, startApi, startWorker } from '../spawned-service.ts';
+import { Traffic } from './traffic.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Guard for a hang of the test itself, on a machine with other work. */
+const TIMEOUT_MS = 300_000;
+/** Time for which each combination of versions serves. */
+const STAGE_MS = 3_000;
+
+let upstream: TestServer;
+before(async () => {
+  upstream = await startModelServer();
+});
+after(() => upstream.close());
+
+/** Links the entries of the repository that a copy of another version lacks. */
+function linkMissing(folder: string): void {
+  for (const name of readdirSync(ROOT)) {
+    if (!existsSync(join(folder, name))) symlinkSync(join(ROOT, name), join(folder, name));
+  }
+}
+
+/** A copy of this version with additional migrations. */
+function newerVersion(migrations: Record<string, string>): string {
+  const folder = join(newDataDir(), 'newer');
+  cpSync(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
+  linkMissing(folder);
+  const path = join(folder, 'src/db/migrations/meta/_journal.json');
+  const journal = JSON.parse(readFileSync(path, 'utf8'));
+  for (const [tag, sql] of Object.entries(migrations)) {
+    const { idx, when } = journal.entries.at(-1);
+    journal.entries.push({ idx: idx + 1, when: when + 1, tag, breakpoints: true });
+    writeFileSync(join(folder, `src/db/migrations/${tag}.sql`), sql);
+  }
+  writeFileSync(path, JSON.stringify(journal));
+  return folder;
+}
+
+const git = (...args: string[]): string | null => {
+  const { status, stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
+  return status === 0 && stdout.trim() !== '' ? stdout.trim() : null;
+};
+const lastMigration = git('log', '-1', '--format=%H', '--', 'src/db/migrations/meta/_journal.json');
+/** The last release; without tags, the code before the last migration. Null without history. */
+const previous =
+  git('describe', '--tags', '--abbrev=0', 'HEAD^') ?? git('rev-parse', '-q', '--verify', `${lastMigration}^`);
+
+function previousVersion(): string {
+  const folder = join(newDataDir(), 'previous');
+  mkdirSync(folder);
+  const archive = execFileSync('git', ['archive', String(previous)], { cwd: ROOT, maxBuffer: 2 ** 30 });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  linkMissing(folder);
+  return folder;
+}
+
+/**
+ * Serves with the older version, with both, and with the newer one, under the same load. Asserts that no request
+ * fails. `beside` runs while both serve.
+ */
+async function rollOver(
+  t: TestContext,
+  versions: { older: string; newer: string },
+  steps: { beside(env: Record<string, string>): Promise<void>; done(env: Record<string, string>): Promise<void> },
+): Promise<void> {
+  const shared = await createSharedStores({ isMigrated: false });
+  const db = await openPostgres(shared.database.url, createLogger('silent'));
+  const env = { ...shared.env, QUIRE_UPSTREAM_URL: upstream.baseUrl };
+  const services: Service[] = [];
+  const startBoth = async (root: string) => {
+    const options = () => ({ root, env, dataDir: newDataDir() });
+    const started = await Promise.all([startApi(options()), startWorker(options())]);
+    services.push(...started);
+    return started;
+  };
+  t.after(async () => {
+    await Promise.all(services.map((service) => service.kill()));
+    await db.close();
+    await shared.close();
+  });
+  const [olderApi, olderWorker] = await startBoth(versions.older);
+  const apis = [olderApi];
+  let isOver = false;
+  const traffic = new Traffic(apis, db, () => isOver);
+  const running = traffic.run();
+  await pause(STAGE_MS);
+  const [newerApi] = await startBoth(versions.newer);
+  apis.push(newerApi);
+  await Promise.all([pause(STAGE_MS), steps.beside(env)]);
+  // A load balancer sends no more requests to a process that drains.
+  apis.shift();
+  await pause(1_000);
+  for (const older of [olderApi, olderWorker]) assert.equal((await older.stop()).code, 0);
+  await Promise.all([pause(STAGE_MS), steps.done(env)]);
+  isOver = true;
+  await running;
+  t.diagnostic(JSON.stringify(traffic.responses));
+  const failures = Object.keys(traffic.responses).filter((response) => !response.endsWith(' 200'));
+  assert.deepEqual(failures, [], services.map((service) => service.stderr()).join('\n'));
+  assert.ok(traffic.promised.bases.length > 0 && traffic.promised.chats.length > 0);
+}
+
+describe('two versions on one database', { timeout: TIMEOUT_MS, concurrency: false }, () => {
+  it('serve the same load; the schema is contracted when no process of the older version runs', async (t) => {
+    const newer = newerVersion({
+      '0900_add-things': `create table "things" ("id" text primary key, "file_id" text);
+        alter table "files" add column "thing" text default 'none' not null;`,
+      '0901_index-things': 'create index concurrently "files_by_thing" on "files" ("thing")',
+      '0902_drop-things': 'alter table "files" drop column "thing"',
+    });
+    const migrate = async (env: Record<string, string>) =>
+      JSON.parse((await runQuire(['db', 'migrate', '--json'], { root: newer, env })).stdout).postponed;
+    await rollOver(
+      t,
+      { older: ROOT, newer },
+      {
+        beside: async (env) => {
+          assert.deepEqual(await migrate(env), ['0902_drop-things']);
+          const restarted = await startApi({ env, dataDir: newDataDir() });
+          assert.equal((await restarted.stop()).code, 0, 'the older version starts on the expanded schema');
+        },
+        done: async (env) => {
+          assert.deepEqual(await migrate(env), []);
+          const { code, stderr } = await runQuire(['api'], { env });
+          assert.equal(code, 1);
+          assert.match(stderr, /The database was migrated by a newer version of Quire/);
+        },
+      },
+    );
+  });
+
+  const skip = previous === null && 'this clone has neither tags nor history';
+  it('serve the same load when the older one is the previous release', { skip }, async (t) => {
+    t.diagnostic(`previous version: ${previous}`);
+    const nothing = async () => {};
+    await rollOver(t, { older: previousVersion(), newer: ROOT }, { beside: nothing, done: nothing });
+  });
+});
