@@ -33,6 +33,19 @@ function quireServices(path: string): ComposeService[] {
   );
 }
 
+/** A recording or alert rule of Prometheus. */
+interface Rule {
+  alert?: string;
+  expr: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+function readRules(): Rule[] {
+  const { groups } = parse(read('deploy/prometheus/quire.rules.yaml')) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap(({ rules }) => rules);
+}
+
 /** Throws for invalid settings and unknown QUIRE_ variables. */
 function assertSettings(environment: Record<string, string>): void {
   assert.deepEqual(loadConfig(environment).unknownVariables, []);
@@ -87,6 +100,16 @@ describe('deployment files', () => {
       assert.match(text, /QUIRE_TRUSTED_PROXIES=127\.0\.0\.1/);
   });
 
+  it('every alert has a severity, a summary and a section in runbooks.md, which has no others', () => {
+    const alerts = readRules().filter(({ alert }) => alert !== undefined);
+    for (const { alert, labels, annotations } of alerts) {
+      assert.match(labels?.['severity'] ?? '', /^(warning|critical)$/, alert);
+      assert.ok(annotations?.['summary'], alert);
+    }
+    const sections = [...read('docs/use/runbooks.md').matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+    assert.deepEqual(sections.toSorted(), alerts.map(({ alert }) => alert).toSorted());
+  });
+
   it('quire.service sets valid settings and waits for the shutdown', () => {
     const unit = read('deploy/systemd/quire.service');
     assertSettings(
@@ -134,18 +157,30 @@ describe('a running service', () => {
   });
   after(() => service.stop());
 
-  it('has every metric of the Grafana dashboard', async () => {
+  it('has every metric of the Grafana dashboard and of the rules, and documents its own metrics', async () => {
     // Metrics of an activity appear with its first call.
     await callEverything(service);
     const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
-    const expressions = [...read('deploy/grafana/quire.json').matchAll(/"expr": "([^"\\]|\\.)*"/g)].join('\n');
-    const used = new Set([...expressions.matchAll(/\b(?:quire|process|nodejs)_\w+/g)].map(([name]) => name));
-    const unknown = [...used].filter(
-      (name) => !known.has(name) && !known.has(name.replace(/_(bucket|count|sum)$/, '')),
+    const exported = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    // Processes of an embedded database share their limits with no other.
+    exported.add('quire_rate_limit_exchange_failures_total');
+    const dashboard = [...read('deploy/grafana/quire.json').matchAll(/"expr": "([^"\\]|\\.)*"/g)].join('\n');
+    const expressions = readRules().map(({ expr }) => expr);
+    const used = new Set(
+      [...[dashboard, ...expressions].join('\n').matchAll(/\b(?:quire|process|nodejs)_[a-z0-9_]+\b/g)].map(
+        ([name]) => name,
+      ),
     );
-    assert.ok(used.size > 20, `${used.size}`);
-    assert.deepEqual(unknown, []);
+    const missing = [...used].filter(
+      (name) => !exported.has(name) && !exported.has(name.replace(/_(bucket|count|sum)$/, '')),
+    );
+    assert.ok(used.size > 30, `${used.size}`);
+    assert.deepEqual(missing, []);
+    const documented = read('docs/use/monitoring.md');
+    const undocumented = [...exported].filter(
+      (name) => name?.startsWith('quire_') && !documented.includes(`\`${name}\``),
+    );
+    assert.deepEqual(undocumented, []);
   });
 
   it('names model servers that do not answer', async () => {

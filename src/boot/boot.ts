@@ -8,11 +8,15 @@ import type { Config } from '../config/config.ts';
 import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../config/memory-budget.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
+import { registerPoolMetrics } from '../db/metrics.ts';
 import { NewerSchemaError } from '../db/migrate.ts';
 import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
 import { policyScorer } from '../inference/score-texts.ts';
+import { registerIndexStateMetrics } from '../knowledge-bases/index-integrity/metrics.ts';
+import { registerLeaseMetrics } from '../leases/metrics.ts';
 import type { Logger } from '../lib/logger.ts';
+import { addGauge } from '../lib/metrics.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { runPeriodically } from '../lib/run-periodically.ts';
 import { settleAll } from '../lib/settle-all.ts';
@@ -25,6 +29,7 @@ import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { SharedModelFiles } from '../models/bindings/shared-model-files.ts';
 import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
+import { registerQueueMetrics } from '../queue/metrics.ts';
 import { registerIndexMetrics } from '../search/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { openSecrets } from './secrets.ts';
@@ -83,7 +88,7 @@ export async function boot(
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
-  registerIndexMetrics(metrics, chunks);
+  registerStoreMetrics(metrics, { db, lease, chunks });
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, lease, models, logger }, lifecycle);
   const limiter = await openLimiter({ db, lease, config, models, metrics, logger }, lifecycle);
@@ -186,6 +191,15 @@ function openPromptCache(
     () => PromptCacheStatistics.start({ ...deps, now: Date.now }),
     (started) => started.stop(),
   );
+}
+
+function registerStoreMetrics(metrics: Registry, { db, lease, chunks }: Pick<Deps, 'db' | 'lease' | 'chunks'>): void {
+  addGauge(metrics, 'quire_build_info', 'Version of this process.', ['version']).set({ version: VERSION }, 1);
+  registerPoolMetrics(metrics, db);
+  registerLeaseMetrics(metrics, lease);
+  registerQueueMetrics(metrics, db);
+  registerIndexMetrics(metrics, chunks);
+  registerIndexStateMetrics(metrics, db);
 }
 
 /** Records usage, and adds a span for each call. */

@@ -19,6 +19,15 @@ export const PROCESS_SETTINGS = {
     description:
       'Port of `quire worker` for `/healthz`, `/readyz`, `/version` and `/metrics`, on the address `QUIRE_HOST`. `0` picks a free port, reported by the ready line. Unset: a worker does not listen.',
   },
+  metricsToken: {
+    env: 'QUIRE_METRICS_TOKEN',
+    file: null,
+    schema: Type.String({ minLength: 16, maxLength: 1000 }),
+    default: null,
+    secret: true,
+    description:
+      'Bearer token that may read `/metrics` from other machines, and nothing else: at least 16 random characters. Unset: they need a key with the scope `admin`.',
+  },
   jobs: {
     env: 'QUIRE_JOBS',
     file: 'jobs',

@@ -30,6 +30,14 @@ export interface NotificationListener {
   onGap(): void;
 }
 
+/** Connections of a pool, and statements and transactions that wait for one. */
+export interface PoolUse {
+  busy: number;
+  idle: number;
+  waiting: number;
+  max: number;
+}
+
 /**
  * The relational database: PostgreSQL, run by this process (`embedded/`) or reached by URL. Transactions may only wait
  * for SQL: connections are few, and locks are held until the transaction ends.
@@ -61,6 +69,8 @@ export interface Database {
    * migrations that are postponed because processes of an older version run.
    */
   migrate(): Promise<string[]>;
+  /** Use of the connection pool of this process. */
+  connections(): PoolUse;
   /** Resolves when the database responds; otherwise throws an Error whose message is for the operator. */
   check(): Promise<void>;
   /** May be called twice. */

@@ -75,6 +75,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
         const results = [await pool.query(text, values)].flat();
         return { rows: results.flatMap(({ rows }) => rows) };
       }),
+    connections: () => pool.use(),
     check: () => check(),
     migrate: () => migrate(pool, { logger, isExclusive }),
     listen: (channel, listener) => notifications.listen(channel, listener),

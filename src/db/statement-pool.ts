@@ -1,6 +1,7 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { FairSemaphore } from '../lib/fair-semaphore.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
+import type { PoolUse } from './db.ts';
 import { running } from './failed-statement.ts';
 
 /**
@@ -16,6 +17,8 @@ const CONNECTIONS = { total: 10, perGroup: 5 };
 export class StatementPool extends Pool {
   readonly #permits = new FairSemaphore(CONNECTIONS);
   readonly #timeoutMs: number;
+  /** Connects that wait for a permit. */
+  #waiting = 0;
   readonly #giveBack = new WeakMap<PoolClient, () => void>();
 
   /** `connectionTimeoutMillis` bounds the wait for a free connection. */
@@ -26,6 +29,13 @@ export class StatementPool extends Pool {
     // Without a listener, the loss of a connection inside a transaction would end the process. Its statements fail with
     // the reason.
     this.on('connect', (client) => client.on('error', () => {}));
+  }
+
+  /** Use of the connections. */
+  use(): PoolUse {
+    const { totalCount, idleCount } = this;
+    const waiting = this.#waiting;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting, max: CONNECTIONS.total };
   }
 
   override connect(): Promise<PoolClient>;
@@ -42,7 +52,7 @@ export class StatementPool extends Pool {
 
   async #connect(): Promise<PoolClient> {
     const group = currentOrganization();
-    const giveBack = this.#permits.tryAcquire(group) ?? (await this.#permits.acquire(group, this.#timeout()));
+    const giveBack = this.#permits.tryAcquire(group) ?? (await this.#wait(group));
     try {
       const client = await super.connect();
       this.#giveBack.set(client, giveBack);
@@ -50,6 +60,15 @@ export class StatementPool extends Pool {
     } catch (error) {
       giveBack();
       throw error;
+    }
+  }
+
+  async #wait(group: string): Promise<() => void> {
+    this.#waiting += 1;
+    try {
+      return await this.#permits.acquire(group, this.#timeout());
+    } finally {
+      this.#waiting -= 1;
     }
   }
 

@@ -158,3 +158,30 @@ describe('the API description', () => {
     assert.match(script.text, /image\/svg\+xml;base64/);
   });
 });
+
+describe('GET /metrics with QUIRE_METRICS_TOKEN', () => {
+  const metricsToken = 'metrics-token-of-16-or-more';
+  const api = useApi({ config: { metricsToken } });
+  const proxied = { 'x-forwarded-for': '203.0.113.9' };
+  const get = (path: string, authorization: string) =>
+    api.send('GET', path, { key: null, headers: { ...proxied, authorization } });
+
+  it('accepts the token from other machines', async () => {
+    const { status, text } = await get('/metrics', `Bearer ${metricsToken}`);
+    assert.equal(status, 200);
+    assert.match(text, /^# TYPE quire_http_request_seconds histogram$/m);
+  });
+
+  it('rejects other tokens, and the token on other routes', async () => {
+    for (const token of ['', metricsToken.slice(1), `${metricsToken}x`, metricsToken.toUpperCase()])
+      assertError(await get('/metrics', `Bearer ${token}`), 401, 'invalid_api_key');
+    assertError(await get('/metrics', metricsToken), 401, 'invalid_api_key');
+    assertError(await get('/v1/models', `Bearer ${metricsToken}`), 401, 'invalid_api_key');
+  });
+
+  it('still accepts keys with the scope admin only', async () => {
+    assert.equal((await get('/metrics', `Bearer ${api.key}`)).status, 200);
+    const { key } = await api.makeKey({ scopes: ['inference'] });
+    assertError(await get('/metrics', `Bearer ${key}`), 403, 'insufficient_scope');
+  });
+});

@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
@@ -46,7 +47,7 @@ type ReadinessDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'> & {
 /** `GET /healthz`, `/readyz`, `/version` and `/metrics`, without an API key (`/metrics`: from loopback only). */
 export function healthRoutes(
   app: App,
-  deps: ReadinessDeps & Pick<Deps, 'metrics'> & { authenticate: Authenticate; version: string },
+  deps: ReadinessDeps & Pick<Deps, 'config' | 'metrics'> & { authenticate: Authenticate; version: string },
 ): void {
   app.get(
     '/healthz',
@@ -63,7 +64,7 @@ export function healthRoutes(
     '/metrics',
     {
       schema: {
-        summary: 'Prometheus metrics, from loopback or with the scope `admin`',
+        summary: 'Prometheus metrics, from loopback, with `QUIRE_METRICS_TOKEN` or with the scope `admin`',
         tags: ['Operation'],
         response: {
           200: {
@@ -75,10 +76,17 @@ export function healthRoutes(
       config: open,
     },
     async (request, reply) => {
-      if (!isLocalRequest(request)) requireScope(await deps.authenticate(request), 'admin');
+      const isAllowed = isLocalRequest(request) || hasToken(request.headers.authorization, deps.config.metricsToken);
+      if (!isAllowed) requireScope(await deps.authenticate(request), 'admin');
       return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
     },
   );
+}
+
+/** Compares hashes, so that the time tells nothing about the token. */
+function hasToken(authorization: string | undefined, token: string | null): boolean {
+  if (authorization === undefined || token === null) return false;
+  return timingSafeEqual(hash('sha256', authorization, 'buffer'), hash('sha256', `Bearer ${token}`, 'buffer'));
 }
 
 function readinessRoute(app: App, deps: ReadinessDeps): void {

@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import type { GenerationUsage } from '../engines/engine.ts';
 import { addCounter, addGauge, oncePerRegistry } from '../lib/metrics.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
@@ -11,7 +11,23 @@ export interface EndedCall {
   usage: GenerationUsage;
   /** Texts in the request. */
   inputs: number;
+  /** Time in the queue of the engine, in milliseconds. */
+  queueMs: number;
 }
+
+/** Histogram buckets in seconds, from an idle engine to a queue that clients give up on. */
+const QUEUE_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+const queueHistogram = oncePerRegistry(
+  (registry) =>
+    new Histogram({
+      name: 'quire_call_queue_seconds',
+      help: 'Time that completed calls waited in the queue of their engine.',
+      labelNames: ['model'] as const,
+      buckets: QUEUE_BUCKETS,
+      registers: [registry],
+    }),
+);
 
 /** Metrics of one kind of model call. Label values are model ids of the registry, so they are bounded. */
 export interface CallMetrics {
@@ -26,9 +42,23 @@ export function callMetrics(registry: Registry, kind: CallKind): CallMetrics {
   const byKind = metricsByKind(registry);
   const isGeneration = kind === 'chat' || kind === 'completion';
   const name = isGeneration ? 'generation' : kind;
-  const metrics = byKind.get(name) ?? (isGeneration ? generationMetrics(registry) : textMetrics(registry, kind));
+  const metrics =
+    byKind.get(name) ??
+    withQueueTime(registry, isGeneration ? generationMetrics(registry) : textMetrics(registry, kind));
   byKind.set(name, metrics);
   return metrics;
+}
+
+/** Adds the queue time, which is known of completed calls. */
+function withQueueTime(registry: Registry, { started, ended }: CallMetrics): CallMetrics {
+  const seconds = queueHistogram(registry);
+  return {
+    started,
+    ended: (call) => {
+      ended(call);
+      if (call.outcome === 'completed') seconds.observe({ model: call.model }, call.queueMs / 1000);
+    },
+  };
 }
 
 function generationMetrics(registry: Registry): CallMetrics {

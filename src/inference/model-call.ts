@@ -81,7 +81,8 @@ export class ModelCall<Engine> {
     const { caller, requestId, endpoint, isBatchLine = false } = call;
     const now = this.#deps.now();
     const durationMs = Math.max(0, now - this.startedAt);
-    this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
+    const queueMs = Math.min(Math.round(this.queueMs), durationMs);
+    this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs, queueMs });
     call.countTokens?.(usage.promptTokens + usage.completionTokens);
     const { promptTokens, cachedTokens, completionTokens } = usage;
     const record: UsageRecord = {
@@ -96,7 +97,7 @@ export class ModelCall<Engine> {
       rerankUnits: kind === 'rerank' ? this.#inputs : 0,
       costMicros: costMicros(usage, model.pricing, isBatchLine),
       durationMs,
-      queueMs: Math.min(Math.round(this.queueMs), durationMs),
+      queueMs,
       firstTokenMs: this.firstTokenMs,
       finishReason,
       isCacheHit: this.isCacheHit,

@@ -40,6 +40,7 @@ export class ProcessLease {
   /** Monotonic times in milliseconds of the last successful and of the last heartbeat. */
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   #triedAtMs = Number.NEGATIVE_INFINITY;
+  #losses = 0;
 
   constructor({ db, logger }: { db: Pick<Database, 'sql' | 'isExclusive'>; logger: Logger }) {
     this.#db = db;
@@ -66,6 +67,16 @@ export class ProcessLease {
   /** Whether no other process can have taken over what this process holds. */
   isHeld(): boolean {
     return performance.now() - this.#renewedAtMs < HOLD_MS;
+  }
+
+  /** How often this process has lost its lease. */
+  get losses(): number {
+    return this.#losses;
+  }
+
+  /** Time since the last successful heartbeat. */
+  get ageSeconds(): number {
+    return (performance.now() - this.#renewedAtMs) / 1000;
   }
 
   /** Aborts when the lease is lost. The next successful heartbeat replaces the signal. */
@@ -124,6 +135,7 @@ export class ProcessLease {
 
   #lose(): void {
     if (this.lost.aborted) return;
+    this.#losses += 1;
     this.#logger.warn({ processId: this.id }, 'process lease lost');
     this.#lost.abort(new Error('the lease of the process was lost'));
   }

@@ -182,6 +182,29 @@ describe('ChunkIndex', () => {
     assert.deepEqual(await scores(worn), await scores(fresh));
   });
 
+  it('counts the work that maintenance has left, until it is done or the knowledge base is dropped', async () => {
+    const base = newBase();
+    const before = index.maintenanceDebt();
+    const added = () => {
+      const { unindexedRows, deletedRows } = index.maintenanceDebt();
+      return [unindexedRows - before.unindexedRows, deletedRows - before.deletedRows];
+    };
+    await put(
+      base,
+      Array.from({ length: 40 }, (_, i) => chunk({ id: `d${i}`, text: 'stone' })),
+    );
+    await index.maintain(base);
+    assert.deepEqual(added(), [0, 0]);
+    await index.remove(base, ['doc_d0', 'doc_d1']);
+    await put(base, [chunk({ id: 'd40', text: 'stone' })]);
+    assert.deepEqual(await index.maintain(base, true), []);
+    assert.deepEqual(added(), [1, 2]);
+    assert.deepEqual(await index.maintain(base), ['optimize']);
+    assert.deepEqual(added(), [0, 2]);
+    await index.drop(base);
+    assert.deepEqual(added(), [0, 0]);
+  });
+
   it('drops a knowledge base, which can be created again', async () => {
     const base = newBase();
     await put(base, [chunk({ id: 'a', text: 'stone' })]);

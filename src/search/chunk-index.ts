@@ -16,8 +16,6 @@ import {
   type ChunkHit,
   dropOtherVectors,
   invalidateFacts,
-  oldestVectors,
-  readTableState,
   searchTerms,
   selectIds,
   selectVectors,
@@ -26,7 +24,9 @@ import {
 import { columnIn } from './filter.ts';
 import { type IndexCaches, IndexConnection, SHARED_CONSISTENCY_SECONDS } from './index-connection.ts';
 import { callIndex } from './index-outage.ts';
-import { FLAT_ROWS, type MaintenanceStep, planMaintenance } from './maintenance.ts';
+import { maintainTable } from './maintain-table.ts';
+import { FLAT_ROWS, type MaintenanceStep } from './maintenance.ts';
+import { MaintenanceDebt } from './maintenance-debt.ts';
 import { scanTable } from './scan-table.ts';
 import { type ChunkSearch, type KeywordQuery, searchTable, VectorsDroppedError } from './search-table.ts';
 import { FileSyncer } from './sync-files.ts';
@@ -81,8 +81,7 @@ export class ChunkIndex {
   readonly #writes = new Map<string, Promise<unknown>>();
   /** Timers that remove old versions after a compaction. */
   readonly #cleanups = new Map<string, NodeJS.Timeout>();
-  /** Rows deleted since the last build of the keyword index, by this process. */
-  readonly #deleted = new Map<string, number>();
+  readonly #debt = new MaintenanceDebt();
 
   private constructor(
     connection: IndexConnection,
@@ -107,6 +106,11 @@ export class ChunkIndex {
   /** Size of LanceDB's caches. */
   get caches(): { bytes: number; entries: number } {
     return this.#connection.caches;
+  }
+
+  /** Work that the maintenance by this process has left. */
+  maintenanceDebt(): ReturnType<MaintenanceDebt['totals']> {
+    return this.#debt.totals();
   }
 
   /** Throws when the store is not readable, or the folder not writable. */
@@ -150,7 +154,7 @@ export class ChunkIndex {
     const replaced = await this.#serializeWrite(baseId, async () => {
       const table = await this.#table(baseId);
       const ids = isNew ? [] : await selectIds(table, documentIds);
-      this.#countDeleted(baseId, await writeChunks(table, chunks, { isNew, column }));
+      this.#debt.addDeleted(baseId, await writeChunks(table, chunks, { isNew, column }));
       return ids.filter((id) => !written.has(id));
     });
     if (keepsReplaced !== true) await this.removeChunks(baseId, replaced);
@@ -171,7 +175,7 @@ export class ChunkIndex {
   async remove(baseId: string, documentIds: readonly string[]): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
-      if (table !== null) this.#countDeleted(baseId, await deleteRows(table, 'document_id', documentIds));
+      if (table !== null) this.#debt.addDeleted(baseId, await deleteRows(table, 'document_id', documentIds));
     });
   }
 
@@ -180,7 +184,7 @@ export class ChunkIndex {
     if (ids.length === 0) return;
     await this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
-      if (table !== null) this.#countDeleted(baseId, await deleteRows(table, 'id', ids));
+      if (table !== null) this.#debt.addDeleted(baseId, await deleteRows(table, 'id', ids));
     });
   }
 
@@ -188,7 +192,7 @@ export class ChunkIndex {
   async drop(baseId: string): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
       this.#tables.delete(baseId);
-      this.#deleted.delete(baseId);
+      this.#debt.clear(baseId);
       if (await this.#connection.hasTable(baseId)) await this.#connection.lance.dropTable(baseId);
     });
   }
@@ -246,17 +250,7 @@ export class ChunkIndex {
     return this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
       if (table === null) return [];
-      const steps = planMaintenance(await readTableState(table, this.#deleted.get(baseId) ?? 0), isBusy);
-      for (const step of steps) {
-        if (step === 'buildTerms') {
-          await buildTerms(table);
-          this.#deleted.delete(baseId);
-        }
-        if (step === 'buildVectors') await buildVectors(table, await oldestVectors(table));
-        if (step === 'buildLookups') await buildLookups(table);
-        if (step === 'optimize') await this.#optimize(baseId, table);
-      }
-      return steps;
+      return maintainTable(table, baseId, { debt: this.#debt, isBusy, optimize: () => this.#optimize(baseId, table) });
     });
   }
 
@@ -281,16 +275,12 @@ export class ChunkIndex {
       if (isFlat && (await tableFacts(table)).indexed.has(column)) await table.dropIndex(`${column}_idx`);
       await this.#optimize(baseId, table);
       await buildTerms(table);
-      this.#deleted.delete(baseId);
+      this.#debt.clearDeleted(baseId);
       if (!isFlat) {
         await buildVectors(table, column);
         await buildLookups(table);
       }
     });
-  }
-
-  #countDeleted(baseId: string, rows: number): void {
-    this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + rows);
   }
 
   /** Runs a search when the current organization gets a permit. */
