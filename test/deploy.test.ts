@@ -100,6 +100,11 @@ describe('deployment files', () => {
       assert.match(text, /QUIRE_TRUSTED_PROXIES=127\.0\.0\.1/);
   });
 
+  it('the chart has this version', () => {
+    const chart = parse(read('deploy/helm/quire/Chart.yaml')) as { version: string; appVersion: string };
+    assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+  });
+
   it('every alert has a severity, a summary and a section in runbooks.md, which has no others', () => {
     const alerts = readRules().filter(({ alert }) => alert !== undefined);
     for (const { alert, labels, annotations } of alerts) {

@@ -27,7 +27,12 @@ function platformOf(name) {
   };
 }
 
-const LOCKFILES = ['package-lock.json', 'test/client-matrix/package-lock.json', 'tools/mutation/package-lock.json'];
+const LOCKFILES = [
+  'package-lock.json',
+  'test/client-matrix/package-lock.json',
+  'test/chart/package-lock.json',
+  'tools/mutation/package-lock.json',
+];
 
 /** Adds the missing packages to a lockfile. Returns `name@version` of each. */
 function complete(lock) {
