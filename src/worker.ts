@@ -23,6 +23,7 @@ import { queueReEmbedding } from './knowledge-bases/ingestion/queue-re-embedding
 import { INGEST_SOURCE } from './knowledge-bases/jobs/ingest-job.ts';
 import type { JobKindName } from './lib/parse-jobs.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
+import type { TraceHeaders } from './lib/trace-headers.ts';
 import { type JobKind, resizeSlots } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
@@ -130,7 +131,7 @@ interface Job {
 
 /** Traces a run of a job. */
 interface JobTracer {
-  traceJob(name: string, run: () => Promise<void>): Promise<void>;
+  traceJob(name: string, headers: TraceHeaders, run: () => Promise<void>): Promise<void>;
 }
 
 interface Task {
@@ -145,5 +146,6 @@ function job<Data extends object>(setting: JobKindName, kind: JobKind<Data>, han
 }
 
 function traced(telemetry: JobTracer, kind: JobKind<object>, handler: JobHandler<object>): JobHandler<object> {
-  return (data, signal) => telemetry.traceJob(kind.name, () => handler(data, signal));
+  // The queue stores the trace context among the data.
+  return (data, signal) => telemetry.traceJob(kind.name, data as TraceHeaders, () => handler(data, signal));
 }

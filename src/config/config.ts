@@ -11,6 +11,7 @@ import { fileVariable, readVariable } from '../lib/secret-file.ts';
 import { CONFIG_FILE } from './defaults.ts';
 import { FileSections, type ModelBinding } from './file-sections.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
+import { type OtlpConfig, readOtlp } from './otlp.ts';
 import { PROXY_VARIABLES, SETTINGS, type Setting, type SettingValues } from './settings.ts';
 
 /** Where the value of a setting comes from. `value` is not parsed, and may be a secret. */
@@ -29,7 +30,7 @@ export interface Config extends Omit<SettingValues, 'memoryLimitMb'> {
   proxy: ProxySettings | null;
   models: Record<string, Static<typeof ModelBinding>>;
   /** OTLP export of traces and metrics; null: off. */
-  otlp: { endpoint: string; headers: Record<string, string>; serviceName: string; metricIntervalMs: number } | null;
+  otlp: OtlpConfig | null;
   /** Path of the configuration file; null without one. */
   file: string | null;
   /** Sources of the settings, by their names in `SETTINGS`. */
@@ -106,28 +107,6 @@ function readProxy(environment: Record<string, string | undefined>): Config['pro
   });
   if (!httpProxy && !httpsProxy) return null;
   return { httpProxy: httpProxy ?? null, httpsProxy: httpsProxy ?? null, noProxy: noProxy ?? null };
-}
-
-/** Default of `OTEL_METRIC_EXPORT_INTERVAL`. */
-const METRIC_INTERVAL_MS = 60_000;
-
-/** Reads the standard variables of OpenTelemetry. Without an endpoint nothing is exported. */
-function readOtlp(environment: Record<string, string | undefined>): Config['otlp'] {
-  const endpoint = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || null;
-  if (endpoint === null || environment['OTEL_SDK_DISABLED'] === 'true') return null;
-  if (!/^https?:\/\/[^\s/]+/.test(endpoint))
-    throw new OperatorError('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL.');
-  const pairs = (environment['OTEL_EXPORTER_OTLP_HEADERS'] ?? '').split(',').filter((pair) => pair.includes('='));
-  const headers = pairs.map((pair) => {
-    const at = pair.indexOf('=');
-    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
-  });
-  return {
-    endpoint,
-    headers: Object.fromEntries(headers),
-    serviceName: environment['OTEL_SERVICE_NAME'] || 'quire',
-    metricIntervalMs: Number(environment['OTEL_METRIC_EXPORT_INTERVAL']) || METRIC_INTERVAL_MS,
-  };
 }
 
 /** The secret settings that are in files. */

@@ -91,6 +91,7 @@ export class ModelCall<Engine> {
       keyId: caller.keyId,
       requestId,
       endpoint,
+      operation: kind,
       model: model.id,
       ...{ promptTokens, cachedTokens, completionTokens },
       searches: 0,

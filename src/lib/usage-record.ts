@@ -12,6 +12,8 @@ export interface UsageRecord {
   requestId: string;
   /** The route, such as `/v1/chat/completions`. */
   endpoint: string;
+  /** What the model did; not stored. A grounded chat embeds its query, too. */
+  operation?: 'chat' | 'completion' | 'embedding' | 'rerank' | 'moderation';
   /** Model id as requested. */
   model: string;
   promptTokens: number;

@@ -4,6 +4,7 @@ import { openTestDatabase } from '../../test/database.ts';
 import type { Database } from '../db/db.ts';
 import { ProcessLease } from '../leases/process-lease.ts';
 import { createLogger } from '../lib/logger.ts';
+import { withTraceHeaders } from '../lib/trace-headers.ts';
 import { defineJob, type JobKind } from './define-job.ts';
 import { JobQueue } from './job-queue.ts';
 
@@ -270,5 +271,15 @@ describe('JobQueue', () => {
     assert.deepEqual(ran.toSorted(), [1, 2, 3, 9]);
     // The order is undefined: all may have been created in the same millisecond.
     assert.ok(ran.indexOf(9) <= 1, ran.join());
+  });
+
+  it('stores the trace context of the request that enqueues a job', async () => {
+    const { promise, resolve } = Promise.withResolvers<object>();
+    queue.work(KINDS['committed'], async (data) => resolve(data));
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    await withTraceHeaders({ traceparent }, () =>
+      queue.enqueue(db.sql, KINDS['committed'], { n: 1 }, { key: 'traced' }),
+    );
+    assert.deepEqual(await promise, { n: 1, traceparent });
   });
 });

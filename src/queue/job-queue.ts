@@ -14,6 +14,7 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
 import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
+import { traceHeaders } from '../lib/trace-headers.ts';
 import type { JobConstraints, JobKind } from './define-job.ts';
 import { RunningJobs } from './running-jobs.ts';
 
@@ -109,11 +110,16 @@ export class JobQueue {
     data: Data,
     { key, group }: JobConstraints,
   ): Promise<void> {
-    await this.#boss.send(kind.name, data, {
-      singletonKey: key,
-      ...(group !== undefined && { group: { id: group } }),
-      db: fromDrizzle(sql as DrizzleTransactionLike, tag),
-    });
+    // The trace of the request that enqueues the job, for the link of its span.
+    await this.#boss.send(
+      kind.name,
+      { ...data, ...traceHeaders() },
+      {
+        singletonKey: key,
+        ...(group !== undefined && { group: { id: group } }),
+        db: fromDrizzle(sql as DrizzleTransactionLike, tag),
+      },
+    );
     await notify(sql, 'quire_jobs', kind.name);
   }
 

@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPMetricExporter as JsonMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Registry } from 'prom-client';
+import type { OtlpConfig } from '../config/otlp.ts';
 import type { Logger } from '../lib/logger.ts';
 import { registryMetrics } from './registry-metrics.ts';
-
-/** Where and as what telemetry is exported, from the standard `OTEL_` variables. */
-export interface OtlpSettings {
-  /** Base URL of an OTLP/HTTP collector, such as `http://localhost:4318`. */
-  endpoint: string;
-  headers: Record<string, string>;
-  serviceName: string;
-  /** Interval of metric exports. */
-  metricIntervalMs: number;
-}
 
 /** What is exported besides the measurements of the SDK. */
 export interface ExportedParts {
@@ -26,7 +19,7 @@ export interface ExportedParts {
   logger: Logger;
 }
 
-/** The SDK with its export over OTLP/HTTP in JSON. A collector that does not answer loses data, never requests. */
+/** The SDK with its export over OTLP/HTTP. A collector that does not answer loses data, never requests. */
 export interface TelemetrySdk {
   traces: TracerProvider;
   meters: MeterProvider;
@@ -40,7 +33,7 @@ const EXPORT_MS = 5_000;
 const CLOSE_MS = 3_000;
 
 /** Starts the SDK. It registers nothing globally except its logger, so a process has one at a time. */
-export function startTelemetrySdk(settings: OtlpSettings, { version, metrics, logger }: ExportedParts): TelemetrySdk {
+export function startTelemetrySdk(settings: OtlpConfig, { version, metrics, logger }: ExportedParts): TelemetrySdk {
   const warn = (text: string) => logger.warn({ error: describeDiagnostic(text) }, 'telemetry not exported');
   const ignore = () => undefined;
   const diagLogger = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
@@ -53,23 +46,26 @@ export function startTelemetrySdk(settings: OtlpSettings, { version, metrics, lo
       'service.instance.id': randomUUID(),
     }),
   );
-  const target = (signal: string) => ({
-    url: `${settings.endpoint.replace(/\/+$/, '')}/v1/${signal}`,
-    headers: settings.headers,
-    timeoutMillis: EXPORT_MS,
-  });
-  const spans = new BatchSpanProcessor({
-    exporter: new OTLPTraceExporter(target('traces')),
-    exportTimeoutMillis: EXPORT_MS,
-  });
-  const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter(target('metrics')),
-    exportIntervalMillis: settings.metricIntervalMs,
-    exportTimeoutMillis: Math.min(EXPORT_MS, settings.metricIntervalMs),
-    metricProducers: [registryMetrics(metrics)],
-  });
-  const traces = new TracerProvider({ resource, spanProcessors: [spans] });
-  const meters = new MeterProvider({ resource, readers: [reader] });
+  const isJson = settings.protocol === 'http/json';
+  const spanProcessors = [settings.traces]
+    .filter((target) => target !== null)
+    .map((target) => {
+      const exporter = new (isJson ? JsonTraceExporter : OTLPTraceExporter)({ ...target, timeoutMillis: EXPORT_MS });
+      return new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_MS });
+    });
+  const readers = [settings.metrics]
+    .filter((target) => target !== null)
+    .map((target) => {
+      const exporter = new (isJson ? JsonMetricExporter : OTLPMetricExporter)({ ...target, timeoutMillis: EXPORT_MS });
+      return new PeriodicExportingMetricReader({
+        exporter,
+        exportIntervalMillis: settings.metricIntervalMs,
+        exportTimeoutMillis: Math.min(EXPORT_MS, settings.metricIntervalMs),
+        metricProducers: [registryMetrics(metrics)],
+      });
+    });
+  const traces = new TracerProvider({ resource, spanProcessors });
+  const meters = new MeterProvider({ resource, readers });
   return { traces, meters, close: () => shutDown([traces, meters]) };
 }
 

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Histogram, Registry } from 'prom-client';
 import { startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
 import { useApi } from '../../test/harness.ts';
+import { readOtlp } from '../config/otlp.ts';
 import { createLogger } from '../lib/logger.ts';
 import { traceHeaders } from '../lib/trace-headers.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
@@ -13,8 +14,13 @@ interface Span {
   spanId: string;
   parentSpanId?: string;
   name: string;
+  kind: number;
   attributes: { key: string; value: Record<string, unknown> }[];
+  links?: { traceId: string; spanId: string }[];
 }
+
+/** `SPAN_KIND_CLIENT` of OTLP. */
+const CLIENT_KIND = 3;
 
 const CALL = {
   requestId: 'req_1',
@@ -25,8 +31,9 @@ const CALL = {
   completionTokens: 2,
   durationMs: 5,
   queueMs: 0,
-  firstTokenMs: null,
+  firstTokenMs: 3,
   finishReason: 'stop',
+  operation: 'chat',
   outcome: 'completed',
 } as UsageRecord;
 
@@ -43,7 +50,12 @@ describe('Telemetry', () => {
   const api = useApi({
     extend: (app) => {
       const endpoint = collector.baseUrl.replace('/v1', '');
-      const settings = { endpoint, headers: { 'x-token': 't' }, serviceName: 'quire-test', metricIntervalMs: 60_000 };
+      const settings = readOtlp({
+        OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-token=t',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      });
+      assert.ok(settings);
       telemetry = new Telemetry(settings, { version: '1', metrics: registry, logger: createLogger('silent') });
       telemetry.traceRequests(app);
       app.get('/v1/trace-headers', async () => traceHeaders());
@@ -59,9 +71,9 @@ describe('Telemetry', () => {
     const unsampled = { traceparent: traceparent.replace(/01$/, '00') };
     const inside = await api.send('GET', '/v1/trace-headers', { headers: unsampled });
     assert.match(inside.json.traceparent, /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-00$/);
-    await telemetry.traceJob('run-batch', async () => {
+    await telemetry.traceJob('run-batch', inside.json, async () => {
       assert.match(traceHeaders()['traceparent'] ?? '', /-01$/);
-      telemetry.traceCall({ ...CALL, requestId: 'line-1' });
+      telemetry.traceCall({ ...CALL, requestId: 'line-1', operation: 'embedding' });
     });
     await telemetry.close();
     const sent = JSON.stringify(collector.requests.map((request) => request.body));
@@ -72,7 +84,7 @@ describe('Telemetry', () => {
     const spans = exported.resourceSpans[0]?.scopeSpans[0]?.spans as Span[];
     assert.deepEqual(
       spans.map(({ name }) => name),
-      ['POST /v1/chat/completions', 'chat general-8b', 'chat general-8b', 'process run-batch'],
+      ['POST /v1/chat/completions', 'chat general-8b', 'embeddings general-8b', 'process run-batch'],
     );
     const [request, call, line, job] = spans;
     const attributes = Object.fromEntries(call?.attributes.map(({ key, value }) => [key, value]) ?? []);
@@ -82,11 +94,20 @@ describe('Telemetry', () => {
     });
     assert.deepEqual([request?.traceId, request?.parentSpanId], traceparent.split('-').slice(1, 3));
     assert.deepEqual([line?.traceId, line?.parentSpanId], [job?.traceId, job?.spanId]);
+    assert.deepEqual([call?.kind, attributes['gen_ai.operation.name']], [CLIENT_KIND, { stringValue: 'chat' }]);
+    assert.deepEqual(attributes['gen_ai.response.time_to_first_chunk'], { doubleValue: 0.003 });
+    // The job has a trace of its own, with a link to the request that enqueued it.
+    const [, enqueuedIn, enqueuedBy] = inside.json.traceparent.split('-');
+    assert.notEqual(job?.traceId, enqueuedIn);
+    const links = job?.links?.map(({ traceId, spanId }) => [traceId, spanId]);
+    assert.deepEqual(links, [[enqueuedIn, enqueuedBy]]);
     const metrics = JSON.stringify(collector.requests.find(({ path }) => path === '/v1/metrics')?.body);
     assert.match(metrics, /"quire_test_seconds".*"bucketCounts":\[1,0,1\]/);
     for (const name of [
       'http.server.request.duration',
       'gen_ai.server.request.duration',
+      'gen_ai.server.time_to_first_token',
+      'gen_ai.server.time_per_output_token',
       'gen_ai.client.token.usage',
     ]) {
       assert.ok(metrics.includes(`"name":"${name}"`), name);

@@ -12,10 +12,11 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import type { OtlpConfig } from '../config/otlp.ts';
 import type { App } from '../http/app.ts';
 import { type TraceHeaders, traceHeaders, withTraceHeaders } from '../lib/trace-headers.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
-import { type ExportedParts, type OtlpSettings, startTelemetrySdk, type TelemetrySdk } from './exporter.ts';
+import { type ExportedParts, startTelemetrySdk, type TelemetrySdk } from './exporter.ts';
 import { Instruments } from './instruments.ts';
 
 /** A request in flight. */
@@ -27,12 +28,13 @@ interface TracedRequest {
 /** Requests of probes, which would fill the trace store. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Operations of the GenAI semantic conventions by route. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-  '/v1/chat/completions': 'chat',
-  '/v1/responses': 'chat',
-  '/v1/completions': 'text_completion',
-  '/v1/embeddings': 'embeddings',
+/** Operations of the GenAI semantic conventions, which have no name for reranking and moderation. */
+const OPERATIONS: Readonly<Record<NonNullable<UsageRecord['operation']>, string>> = {
+  chat: 'chat',
+  completion: 'text_completion',
+  embedding: 'embeddings',
+  rerank: 'rerank',
+  moderation: 'moderation',
 };
 
 const propagator = new W3CTraceContextPropagator();
@@ -48,7 +50,7 @@ export class Telemetry {
   /** Requests in flight by id: a streamed answer leaves the asynchronous context of its request. */
   readonly #requests = new Map<string, TracedRequest>();
 
-  constructor(settings: OtlpSettings, parts: ExportedParts) {
+  constructor(settings: OtlpConfig, parts: ExportedParts) {
     this.#sdk = startTelemetrySdk(settings, parts);
     this.#tracer = this.#sdk.traces.getTracer('quire', parts.version);
     this.#instruments = new Instruments(this.#sdk.meters.getMeter('quire', parts.version));
@@ -97,13 +99,14 @@ export class Telemetry {
   traceCall(record: UsageRecord): void {
     const request = this.#requests.get(record.requestId);
     const parent = request === undefined ? currentContext() : trace.setSpan(ROOT_CONTEXT, request.span);
-    const operation = OPERATIONS[record.endpoint] ?? record.endpoint.split('/').at(-1) ?? '';
+    const operation = OPERATIONS[record.operation ?? 'chat'];
     const endTime = Date.now();
     const hasFailed = record.outcome === 'failed';
     const call: Attributes = {
       'gen_ai.operation.name': operation,
       'gen_ai.provider.name': 'quire',
       'gen_ai.request.model': record.model,
+      'gen_ai.response.model': record.model,
       // The class of an error is not recorded; `_OTHER` is the value for that.
       ...(hasFailed && { 'error.type': '_OTHER' }),
     };
@@ -113,20 +116,38 @@ export class Telemetry {
       'gen_ai.usage.output_tokens': record.completionTokens,
       'gen_ai.usage.cache_read.input_tokens': record.cachedTokens,
       ...(record.finishReason !== null && { 'gen_ai.response.finish_reasons': [record.finishReason] }),
+      ...(record.firstTokenMs !== null && { 'gen_ai.response.time_to_first_chunk': record.firstTokenMs / 1000 }),
+      'quire.organization.id': record.organizationId,
+      'quire.key.id': record.keyId,
       'quire.outcome': record.outcome,
       'quire.queue_ms': record.queueMs,
     };
     const startTime = endTime - record.durationMs;
-    const span = this.#tracer.startSpan(`${operation} ${record.model}`, { startTime, attributes }, parent);
+    const span = this.#tracer.startSpan(
+      `${operation} ${record.model}`,
+      { kind: SpanKind.CLIENT, startTime, attributes },
+      parent,
+    );
     if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(endTime);
     this.#instruments.recordCall(record, call);
   }
 
-  /** Runs a job in a trace of its own, whose model calls are its children. */
-  async traceJob(name: string, run: () => Promise<void>): Promise<void> {
-    const attributes = { 'messaging.operation.type': 'process', 'messaging.destination.name': name };
-    const span = this.#tracer.startSpan(`process ${name}`, { kind: SpanKind.CONSUMER, attributes, root: true });
+  /**
+   * Runs a job in a trace of its own, whose model calls are its children. `headers`, the trace context in which the job
+   * was enqueued, becomes a link.
+   */
+  async traceJob(name: string, headers: TraceHeaders, run: () => Promise<void>): Promise<void> {
+    const attributes = {
+      'messaging.system': 'pg-boss',
+      'messaging.operation.type': 'process',
+      'messaging.operation.name': 'process',
+      'messaging.destination.name': name,
+    };
+    const enqueuer = trace.getSpanContext(propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter));
+    const links = enqueuer === undefined ? [] : [{ context: enqueuer }];
+    const options = { kind: SpanKind.CONSUMER, attributes, links, root: true };
+    const span = this.#tracer.startSpan(`process ${name}`, options);
     try {
       await withTraceHeaders(injectHeaders(trace.setSpan(ROOT_CONTEXT, span)), run);
     } catch (error) {
