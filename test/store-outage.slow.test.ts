@@ -93,11 +93,14 @@ describe('an outage of the object store', () => {
     shared.store.fault = null;
     await assertIngested(id);
     failRequests((_operation, key) => key.startsWith('index/'));
-    const search = { query: 'word1', search_type: 'keyword' };
+    const search = { query: 'word1', search_type: 'vector' };
     // A table that was read within the last second is searched without a request.
     await until(async () => (await send('POST', `/v1/knowledge-bases/${id}/retrieve`, search)).status === 503);
     const { headers } = await send('POST', `/v1/knowledge-bases/${id}/retrieve`, search);
     assert.ok(Number(headers.get('retry-after')) > 0);
+    const hybrid = await send('POST', `/v1/knowledge-bases/${id}/retrieve`, { query: 'word1' });
+    assert.deepEqual([hybrid.status, hybrid.json.search_type], [200, 'keyword']);
+    assert.ok(hybrid.json.results.length > 0);
     // The failed search has started a check of the index, which the outage must not turn into a rebuild.
     await until(() => /search index could not be checked/.test(service.stderr()));
     shared.store.fault = null;

@@ -99,7 +99,7 @@ function searchIndex({ chunks, config }: IdentityDeps): MarkedStore {
     location: config.indexUrl ?? localPath(config, 'index'),
     remedy: setAsElsewhere('QUIRE_INDEX_URL'),
     mark: () => chunks.mark(),
-    holds: (marker) => chunks.hasMark(marker),
+    holds: (marker) => chunks.hasTable(marker),
   };
 }
 

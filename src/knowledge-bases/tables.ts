@@ -29,8 +29,8 @@ export const knowledgeBases = pgTable(
     chunkCount: integer('chunk_count').notNull(),
     status: text({ enum: ['active', 'indexing', 'error'] }).notNull(),
     /**
-     * State of the search index. `damaged`: its table is to be dropped. `rebuilding`: chunks are embedded again.
-     * Searches are rejected in both.
+     * State of the search index. `damaged`: its table is to be dropped. `rebuilding`: chunks are embedded again; all of
+     * them without an `embeddingFingerprint`. Unless the index is searched, keyword searches read the database.
      */
     indexState: text('index_state', { enum: ['ready', 'damaged', 'rebuilding'] })
       .notNull()

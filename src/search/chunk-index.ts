@@ -119,15 +119,15 @@ export class ChunkIndex {
     if (this.#folder !== null) await requireWritable(this.#folder);
   }
 
-  /** Marks this index with a new empty table. Returns its name, by which `hasMark` recognizes the index. */
+  /** Marks this index with a new empty table. Returns its name, by which `hasTable` recognizes the index. */
   async mark(): Promise<string> {
     const name = `marker_${randomBytes(16).toString('hex')}`;
     await this.#call(() => this.#connection.lance.createEmptyTable(name, BASE_SCHEMA));
     return name;
   }
 
-  /** Whether this is the index that `mark` marked with that name. */
-  hasMark(name: string): Promise<boolean> {
+  /** Whether the index has the table of a knowledge base, or the one that `mark` created. */
+  hasTable(name: string): Promise<boolean> {
     return this.#call(() => this.#connection.hasTable(name));
   }
 

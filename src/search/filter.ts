@@ -1,5 +1,14 @@
 import { collapseWhitespace } from '../lib/clean-text.ts';
-import { type FieldValue, fieldLabel, parseIsoDate, rangeColumn } from './field-values.ts';
+import type { IndexedChunk } from './chunk-rows.ts';
+import {
+  type FieldValue,
+  fieldLabel,
+  fieldLabels,
+  fieldRanges,
+  parseIsoDate,
+  type RangeKind,
+  rangeColumn,
+} from './field-values.ts';
 
 /** A comparison of numbers or dates. */
 export type RangeOperator = 'gt' | 'gte' | 'lt' | 'lte';
@@ -17,6 +26,12 @@ export type Condition =
   | { on: 'field'; key: string; is: RangeOperator; value: number | string };
 
 const OPERATORS: Record<RangeOperator, string> = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
+const COMPARE: Record<RangeOperator, (value: number, bound: number) => boolean> = {
+  gt: (value, bound) => value > bound,
+  gte: (value, bound) => value >= bound,
+  lt: (value, bound) => value < bound,
+  lte: (value, bound) => value <= bound,
+};
 
 /** Matches nothing: an empty list of values, or an unknown column. */
 const NEVER = 'false';
@@ -36,11 +51,15 @@ function toClause(condition: Condition, columns: ReadonlySet<string>): string {
   if (condition.on !== 'field') return `${condition.on} = ${literal(collapseWhitespace(condition.value))}`;
   if (condition.is === 'in') return anyOf(condition.key, condition.values);
   if (condition.is === 'notIn') return `NOT (${anyOf(condition.key, condition.values)})`;
-  const { key, is, value } = condition;
-  const bound = typeof value === 'number' ? value : parseIsoDate(value);
-  const column = rangeColumn(key, typeof value === 'number' ? 'number' : 'date');
+  const { column, bound } = rangeBound(condition.key, condition.value);
   if (bound === null || !columns.has(column)) return NEVER;
-  return `${column} ${OPERATORS[is]} cast('${bound}' as double)`;
+  return `${column} ${OPERATORS[condition.is]} cast('${bound}' as double)`;
+}
+
+/** The column and number that a comparison with a number or an ISO date uses; a null number: not a date. */
+function rangeBound(key: string, value: number | string): { column: string; bound: number | null } {
+  const kind: RangeKind = typeof value === 'number' ? 'number' : 'date';
+  return { column: rangeColumn(key, kind), bound: typeof value === 'number' ? value : parseIsoDate(value) };
 }
 
 function anyOf(key: string, values: readonly FieldValue[]): string {
@@ -48,6 +67,33 @@ function anyOf(key: string, values: readonly FieldValue[]): string {
   if (first === undefined) return NEVER;
   if (others.length === 0) return `array_has(labels, ${first})`;
   return `array_has_any(labels, make_array(${[first, ...others].join(', ')}))`;
+}
+
+/** Whether a chunk meets all conditions, as `toSql` decides for its row. */
+export function meetsConditions(
+  {
+    documentId,
+    documentName,
+    sourceType,
+    fields,
+  }: Pick<IndexedChunk, 'documentId' | 'documentName' | 'sourceType' | 'fields'>,
+  conditions: readonly Condition[],
+): boolean {
+  if (conditions.length === 0) return true;
+  const columns = { document_id: documentId, document_name: collapseWhitespace(documentName), source_type: sourceType };
+  const labels = new Set(fieldLabels(fields));
+  const ranges = fieldRanges(fields);
+  const meets = (condition: Condition): boolean => {
+    if (condition.on === 'any') return condition.groups.some((group) => group.every(meets));
+    if (condition.on !== 'field') return columns[condition.on] === collapseWhitespace(condition.value);
+    const { key } = condition;
+    if (condition.is === 'in') return condition.values.some((value) => labels.has(fieldLabel(key, value)));
+    if (condition.is === 'notIn') return !condition.values.some((value) => labels.has(fieldLabel(key, value)));
+    const { column, bound } = rangeBound(key, condition.value);
+    const value = ranges.get(column);
+    return value !== undefined && bound !== null && COMPARE[condition.is](value, bound);
+  };
+  return conditions.every(meets);
 }
 
 /** SQL condition that a column has one of the values. */

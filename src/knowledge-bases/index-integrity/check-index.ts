@@ -19,10 +19,12 @@ export type IndexCondition =
   /** Files are missing or damaged. */
   | { state: 'unreadable'; reason: string }
   /** Documents with fewer chunks in the index than in the database. */
-  | { state: 'incomplete'; documentIds: string[] };
+  | { state: 'incomplete'; documentIds: string[]; isMostlyMissing: boolean };
 
 /** Knowledge bases per query. */
 const PAGE = 100;
+/** Share of incomplete documents above which the index is dropped: searches of the others would say little. */
+const MAX_MISSING_SHARE = 0.5;
 
 /**
  * Compares the index of a knowledge base with the database, reading all of its files. Chunks that only the index
@@ -48,7 +50,8 @@ export async function inspectIndex(
   // Excludes documents that were changed or deleted during the check.
   const now = await selectChunkCounts(db.sql, baseId);
   const documentIds = incomplete.filter((id) => now.get(id) === expected.get(id));
-  return documentIds.length === 0 ? { state: 'complete' } : { state: 'incomplete', documentIds };
+  if (documentIds.length === 0) return { state: 'complete' };
+  return { state: 'incomplete', documentIds, isMostlyMissing: documentIds.length > now.size * MAX_MISSING_SHARE };
 }
 
 /** Checks one index and marks it for repair when it is incomplete. `repairIndexes` repairs it. */
@@ -62,7 +65,7 @@ export async function checkIndex(deps: CheckDeps, base: IndexedBase): Promise<In
     { knowledgeBase, organizationId, ...counts },
     `search index ${condition.state}: it will be rebuilt`,
   );
-  if (condition.state === 'unreadable') await markDamaged(deps.db.sql, base.id);
+  if (condition.state === 'unreadable' || condition.isMostlyMissing) await markDamaged(deps.db.sql, base.id);
   else await markForRebuild(deps.db.sql, base.id, condition.documentIds);
   return condition;
 }

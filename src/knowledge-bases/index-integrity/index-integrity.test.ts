@@ -53,6 +53,18 @@ describe('the search index of a knowledge base', () => {
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => join(parentPath, name));
 
+  /** Keyword and hybrid searches return the chunk with both words first, and `keyword` as the search that was done. */
+  async function assertKeywordsOnly(retrieve: (type: string) => ReturnType<typeof api.send>) {
+    for (const type of ['keyword', 'hybrid']) {
+      const { status, json } = await retrieve(type);
+      assert.deepEqual([status, json.search_type], [200, 'keyword']);
+      assert.match(json.results[0].text, /banana/);
+    }
+    const answer = await retrieve('vector');
+    assertError(answer, 503, 'engine_unavailable');
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+  }
+
   it('is complete after ingestion', async () => {
     const { id, check, state } = await setUp();
     assert.deepEqual(await inspectIndex(api.deps, id), { state: 'complete' });
@@ -88,11 +100,9 @@ describe('the search index of a knowledge base', () => {
       await chunks.close();
       await api.deps.chunks.scan(id).catch(() => {});
       assert.notEqual(await state(), 'ready');
-      for (const type of ['keyword', 'vector', 'hybrid']) {
-        const answer = await retrieve(type);
-        assertError(answer, 503, 'engine_unavailable');
-        assert.ok(Number(answer.headers.get('retry-after')) >= 1);
-      }
+      await assertKeywordsOnly(retrieve);
+      await repairIndexes(api.deps);
+      await assertKeywordsOnly(retrieve);
       await repair();
       assert.equal(await state(), 'ready');
       assert.deepEqual(await inspectIndex(api.deps, id), { state: 'complete' });
@@ -104,11 +114,12 @@ describe('the search index of a knowledge base', () => {
   }
 
   it('is repaired document by document when only some are missing', async () => {
-    const { id, state, check, repair } = await setUp();
+    const { id, state, retrieve, check, repair } = await setUp();
     const [row] = await api.db.sql.select().from(documents).where(eq(documents.knowledgeBaseId, id));
     assert.ok(row);
     await api.deps.chunks.remove(id, [row.id]);
-    assert.deepEqual(await inspectIndex(api.deps, id), { state: 'incomplete', documentIds: [row.id] });
+    const condition = { state: 'incomplete', documentIds: [row.id], isMostlyMissing: false };
+    assert.deepEqual(await inspectIndex(api.deps, id), condition);
     await check();
     assert.equal(await state(), 'rebuilding');
     const waiting = (await api.db.sql.select().from(documents).where(eq(documents.knowledgeBaseId, id))).filter(
@@ -118,16 +129,20 @@ describe('the search index of a knowledge base', () => {
       waiting.map((document) => document.id),
       [row.id],
     );
+    for (const type of ['keyword', 'vector', 'hybrid']) {
+      const { json } = await retrieve(type);
+      assert.deepEqual([json.search_type, json.results.length], [type, 2]);
+    }
     await repair();
     assert.equal(await state(), 'ready');
     assert.deepEqual(await inspectIndex(api.deps, id), { state: 'complete' });
   });
 
-  it('is checked when a search fails, which answers 503', async () => {
+  it('is checked when a search fails', async () => {
     const { state, retrieve, repair, table } = await setUp();
     for (const file of filesOf(join(table, 'data'))) truncateSync(file);
     for (const file of filesOf(join(table, '_indices'))) truncateSync(file);
-    assertError(await retrieve('keyword'), 503, 'engine_unavailable');
+    await assertKeywordsOnly(retrieve);
     while ((await state()) === 'ready') await new Promise(setImmediate);
     await repair();
     assert.equal((await retrieve('keyword')).status, 200);
@@ -154,9 +169,19 @@ describe('the search index of a knowledge base', () => {
       .set({ embeddingFingerprint: embedder.fingerprint() })
       .where(eq(documents.knowledgeBaseId, id));
     await repairIndexes(api.deps);
-    assert.equal(await state(), 'rebuilding');
+    assert.equal(await state(), 'damaged');
     await repair();
     assert.equal(await state(), 'ready');
+  });
+
+  it('is checked when its table is missing after a restart', async () => {
+    const { id, state, retrieve, table } = await setUp();
+    rmSync(table, { recursive: true });
+    // Closes the open table, as a restart does.
+    await api.deps.chunks.scan(id);
+    await assertKeywordsOnly(retrieve);
+    while ((await state()) === 'ready') await new Promise(setImmediate);
+    assert.equal(await state(), 'damaged');
   });
 
   it("is reported by 'index check' and rebuilt by 'index rebuild'", async () => {

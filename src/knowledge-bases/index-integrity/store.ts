@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, gt, isNull, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { FIRST_VECTOR_COLUMN } from '../../search/chunk-rows.ts';
 import { documents } from '../documents/tables.ts';
@@ -65,7 +65,7 @@ export async function hasUnembedded(sql: Sql, baseId: string): Promise<boolean> 
   return (await sql.$count(documents, waiting)) > 0;
 }
 
-/** Marks the index as damaged, so that searches are rejected. */
+/** Marks the index as damaged, so that it is not searched, and is dropped. */
 export async function markDamaged(sql: Sql, baseId: string): Promise<void> {
   await sql.update(knowledgeBases).set({ indexState: 'damaged' }).where(eq(knowledgeBases.id, baseId));
 }
@@ -88,7 +88,12 @@ export async function markForRebuild(sql: Sql, baseId: string, ids: readonly str
     await transaction
       .update(documents)
       .set({ embeddingFingerprint: null })
-      .where(ids === null ? isOfBase : and(isOfBase, inArray(documents.id, [...ids])));
+      // One array: a list of parameters is limited to 65,535.
+      .where(
+        ids === null
+          ? isOfBase
+          : and(isOfBase, expression`${documents.id} = any(${expression.param([...ids])}::text[])`),
+      );
   });
 }
 

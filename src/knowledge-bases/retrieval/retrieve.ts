@@ -17,7 +17,7 @@ import { parseFilters } from './parse-filters.ts';
 import { rankHits, type ScoredHit } from './rank-hits.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
 import { keywordScore, passageScore, rerankedScore, type Scoring, scoreHit, vectorScore } from './score.ts';
-import { requireIndex, searchIndex } from './search-index.ts';
+import { indexRebuilding, isSearchable, searchIndex } from './search-index.ts';
 import { type RetrievedChunkRow, selectChunks } from './store.ts';
 
 /** Dependencies of retrieval. */
@@ -92,7 +92,8 @@ const REEMBEDDING_RETRY_SECONDS = 30;
  * Searches a knowledge base; returns the best chunks, best first. The only search function, for the route, chats and
  * responses. Throws 400 for a blank query, invalid filters and an expired knowledge base, 404 when the knowledge base
  * is deleted during the search, 503 for `vector` when no engine can embed the query like the chunks, 403 when the query
- * must be embedded and the key is limited to other models. Without such an engine, `hybrid` searches by keyword only.
+ * must be embedded and the key is limited to other models. Without such an engine, and without a readable index,
+ * `hybrid` searches by keyword only.
  */
 export async function retrieve(
   deps: RetrievalDeps,
@@ -137,9 +138,10 @@ async function searchAndScore(
   base: KnowledgeBaseRow,
   params: Retrieval & { conditions: readonly Condition[]; signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
-  requireIndex(base);
   const scoring = params.search_type === 'semantic' ? 'vector' : params.search_type;
-  const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, params);
+  if (scoring === 'vector' && !isSearchable(base)) throw indexRebuilding();
+  const isByKeyword = scoring === 'keyword' || !isSearchable(base);
+  const embedded = isByKeyword ? null : await embedQuery(deps, call, base, params);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw reEmbeddingError();
   const searchAgain = async () =>
     searchAndScore(deps, call, await findKnowledgeBase(deps, call.caller.organizationId, base.id), params);
@@ -233,7 +235,10 @@ async function searchChunks(
       signal,
     });
     const bestHits = rankHits(hits, {
-      score: (hit) => (embedded === null ? scoreHit(hit, 'keyword', 0) : scoreHit(hit, scoring, embedded.hybridWeight)),
+      score: (hit) =>
+        embedded === null || hit.cosine === null
+          ? scoreHit(hit, 'keyword', 0)
+          : scoreHit(hit, scoring, embedded.hybridWeight),
       bm25Scores: (ids) => deps.chunks.bm25Scores(base.id, ids, { text: query, languages, signal }),
     });
     const { live, areMissing, staleIds } = await loadLiveChunks(deps, base.id, bestHits, params);

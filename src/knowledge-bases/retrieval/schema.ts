@@ -78,7 +78,7 @@ export const RetrieveResponse = Type.Object(
     query: Type.String(),
     search_type: Type.Enum([...SEARCH_TYPES], {
       description:
-        'The search that was done: `keyword` instead of `hybrid` when no engine embeds queries like the stored chunks.',
+        'The search that was done: `keyword` instead of `hybrid` when no engine embeds queries like the stored chunks, and while the index is rebuilt.',
     }),
     knowledge_base_id: Type.String(),
   },
