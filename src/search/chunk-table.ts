@@ -90,6 +90,7 @@ export async function readTableState(table: Table, deletedSinceBuild: number): P
     deletedSinceBuild,
     unindexedTerms: terms?.numUnindexedRows ?? null,
     unindexedVectors: vectors?.numUnindexedRows ?? null,
+    vectorDeltas: vectors?.numIndices ?? 0,
     hasLookups: indexed.has('labels'),
     fragments: stats.fragmentStats.numFragments,
   };
