@@ -29,7 +29,7 @@ const QUERY_CANCELED = '57014';
 /**
  * Scans the chunks of a knowledge base for substrings of terms until `deadline` (Unix milliseconds). `isComplete` is
  * false when chunks were left out. `documentIds`: only chunks of each of these documents. For a chunk of 450
- * characters, a substring takes 0.5 microseconds; `to_tsvector` takes 75, so that a million chunks would take a minute.
+ * characters, a substring takes a microsecond; `to_tsvector` takes 75, so that a million chunks would take a minute.
  */
 export async function scanChunks(
   sql: Sql,
