@@ -1,16 +1,17 @@
+import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
 import './ui/console.css';
 import { MantineProvider, mergeThemeOverrides } from '@mantine/core';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { type ReactNode, StrictMode, useMemo } from 'react';
+import { type KeyboardEvent, type ReactNode, StrictMode, useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure } from './api/client.ts';
 import { sessionQuery } from './api/session.ts';
 import { createConsoleRouter } from './router.tsx';
 import { LanguageProvider } from './ui/language.tsx';
 import { useCommonMessages } from './ui/messages.ts';
-import { theme } from './ui/theme.ts';
+import { resolveVariables, theme } from './ui/theme.ts';
 
 const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -55,10 +56,14 @@ function ThemeProvider({ children }: { children: ReactNode }) {
   const common = useCommonMessages();
   const named = useMemo(() => {
     const defaultProps = { closeButtonProps: { 'aria-label': common.close } };
-    return mergeThemeOverrides(theme, { components: { Modal: { defaultProps }, Drawer: { defaultProps } } });
+    // A dialog that an entry of a menu opens is in the menu for React: the menu must not take its arrow keys.
+    const modalProps = { ...defaultProps, onKeyDown: (event: KeyboardEvent) => event.stopPropagation() };
+    return mergeThemeOverrides(theme, {
+      components: { Modal: { defaultProps: modalProps }, Drawer: { defaultProps } },
+    });
   }, [common]);
   return (
-    <MantineProvider theme={named} defaultColorScheme="auto">
+    <MantineProvider theme={named} cssVariablesResolver={resolveVariables} defaultColorScheme="auto">
       {children}
     </MantineProvider>
   );

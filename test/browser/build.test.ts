@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { batchLine, chatLine } from '../batches.ts';
-import { type ConsoleTest, inspectPage, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+import { type ConsoleTest, chooseAction, inspectPage, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
 
 const XSS = '<img src=x onerror=alert(1)>';
 
@@ -190,7 +190,7 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await inspect('policy-create');
     await dialog().getByRole('button', { name: 'Save' }).click();
     await page.getByText('applies now').waitFor();
-    await page.getByRole('button', { name: 'Dry run' }).click();
+    await chooseAction(page, /^Dry run/);
     await dialog().getByRole('textbox').fill('An owl and a falcon: I will kill you, you idiot.');
     await dialog().getByRole('button', { name: 'Check' }).click();
     await dialog().getByText('blocked', { exact: true }).waitFor();
@@ -221,7 +221,7 @@ describe('the build pages of the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     await page.getByRole('switch', { name: 'Enabled' }).click({ force: true });
     await page.getByText('applies now').waitFor({ state: 'detached' });
     await inspect('policies');
-    await page.getByRole('button', { name: /^Delete/ }).click();
+    await chooseAction(page, /^Delete/);
     await dialog().getByText('No key uses this policy').waitFor();
     await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('No policies yet.').waitFor();

@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 import { CONSOLE_FOLDER } from '../../src/console/routes.ts';
 import { CHROMIUM_PATH, SKIP_WITHOUT_CHROMIUM } from '../fixtures/chromium.ts';
 import { type Service, type ServiceOptions, startService } from '../spawned-service.ts';
@@ -100,6 +107,15 @@ async function callApi<T>(
   }, request);
   if (status >= 400) throw new Error(`${request.method} ${request.path}: ${status} ${text}`);
   return JSON.parse(text) as T;
+}
+
+/** Chooses an action in the menu of a row by its accessible name, such as "Delete: harbour". */
+export async function chooseAction(scope: Page | Locator, name: string | RegExp): Promise<void> {
+  const page = 'page' in scope ? scope.page() : scope;
+  const hidden = page.getByRole('menuitem', { name, includeHidden: true });
+  const cell = scope.locator('td').filter({ has: hidden }).first();
+  await cell.locator('.row-menu-button').click();
+  await cell.getByRole('menuitem', { name }).click();
 }
 
 /** Violations of WCAG 2.2 A and AA on the page. */

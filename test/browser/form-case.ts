@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { accessibilityViolations } from './console-page.ts';
+import { until } from '../deadline.ts';
+import { accessibilityViolations, chooseAction } from './console-page.ts';
 
 /** Label and text of each field to fill. */
 type Entries = Readonly<Record<string, string>>;
@@ -48,7 +49,7 @@ export async function checkForm(page: Page, form: FormCase): Promise<void> {
   if (form.stub !== undefined) await stubResponse(page, form.request, 400, { error: envelope(form.stub) });
   await submit.click();
   await scope.getByRole('alert').getByText(form.rejected.message).waitFor();
-  await scope.getByRole('alert').getByText(/req_/).waitFor();
+  await scope.getByRole('alert').getByText(/req_/).waitFor({ state: 'attached' });
   if (form.rejected.field !== undefined) {
     await showsError(page, findField(scope, form.rejected.field), form.rejected.message);
   }
@@ -64,6 +65,7 @@ export async function checkForm(page: Page, form: FormCase): Promise<void> {
   });
   await (form.done ?? (() => scope.waitFor({ state: 'detached' })))(page);
   await page.unrouteAll();
+  await until(() => sent.length >= 2);
   assert.equal(sent.length, 2, `one rejected and one accepted request: ${sent}`);
   page.removeAllListeners('request');
 }
@@ -73,7 +75,7 @@ async function openForm(page: Page, form: FormCase): Promise<Locator> {
   if (form.path !== '') await page.goto(new URL(form.path, page.url()).href);
   const buttons = form.open ?? [];
   if (buttons.length === 0) return page.locator('main');
-  for (const name of buttons) await page.getByRole('button', { name }).first().click();
+  for (const name of buttons) await press(page, name);
   const scope = page.getByRole('dialog').last();
   const dialogs = await page.getByRole('dialog').count();
   await form.prepare?.(scope);
@@ -87,16 +89,19 @@ async function openForm(page: Page, form: FormCase): Promise<Locator> {
     .getByRole('dialog')
     .nth(dialogs - 1)
     .waitFor({ state: 'detached' });
-  await page
-    .getByRole('button', { name: buttons.at(-1)! })
-    .first()
-    .click();
+  await press(page, buttons.at(-1)!);
   await form.prepare?.(scope);
   for (const [label, value] of Object.entries(before)) {
     await findField(scope, label).waitFor();
     assert.equal(await findField(scope, label).inputValue(), value, `${label} was discarded`);
   }
   return scope;
+}
+
+/** Presses a button, or chooses an action of a row ("Rename: Dock"). */
+async function press(page: Page, name: string | RegExp): Promise<void> {
+  if (typeof name === 'string' && name.includes(':')) await chooseAction(page, name);
+  else await page.getByRole('button', { name }).first().click();
 }
 
 /** A field by its whole label. */

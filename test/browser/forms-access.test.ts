@@ -282,7 +282,7 @@ describe('forms of access and data sources', { skip: SKIP_WITHOUT_CONSOLE }, () 
     const create = dialog.getByRole('button', { name: 'Create', exact: true });
     await create.click();
     await dialog.getByRole('alert').getByText('Too many batches.').waitFor();
-    await dialog.getByRole('alert').getByText('req_of_the_stub').waitFor();
+    await dialog.getByRole('alert').getByText('req_of_the_stub').waitFor({ state: 'attached' });
     assert.deepEqual(await accessibilityViolations(page), []);
     await page.unrouteAll();
     await create.evaluate((button: { click(): void }) => {

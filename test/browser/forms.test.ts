@@ -120,7 +120,7 @@ const FORMS: Record<string, FormCase> = {
   },
   'dry run of a policy': {
     path: '',
-    open: ['Dry run'],
+    open: ['Dry run:'],
     submit: 'Check',
     request: /^POST \/v1\/guardrail-policies\/\w+\/test$/,
     invalid: { field: 'Text to check against this policy. Nothing is stored.', message: FILL_IN },

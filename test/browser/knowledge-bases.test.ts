@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { CONNECTOR_SERVICES } from '../fixtures/connector-services.ts';
-import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+import {
+  accessibilityViolations,
+  type ConsoleTest,
+  chooseAction,
+  SKIP_WITHOUT_CONSOLE,
+  startConsole,
+} from './console-page.ts';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
 const MANUAL = `---
@@ -126,7 +132,8 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     const { data: stored } = await test.call<{ data: object[] }>('GET', `/v1/knowledge-bases/${kbId}/data-sources`);
     assert.deepEqual(await accessibilityViolations(page), []);
     await dialog().getByRole('button', { name: 'Create', exact: true }).click();
-    await page.getByRole('button', { name: 'Edit: Policies' }).click({ timeout: 30_000 });
+    await page.getByText('Policies').first().waitFor({ timeout: 30_000 });
+    await chooseAction(page, 'Edit: Policies');
     assert.equal(await dialog().getByLabel('Secret access key').inputValue(), '');
     await dialog().getByRole('button', { name: 'Test connection' }).click();
     await dialog().getByText('policy.txt').waitFor();

@@ -5,14 +5,13 @@ import { api, body } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
-import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
+import { ConfirmButton, FailureDialog, RowButton } from '../ui/confirm.tsx';
 import { type Column, numberColumn } from '../ui/data-table.tsx';
 import { DialogButton, FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
-import { MutationError } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ErrorText, Hint, ItemName, Tag } from '../ui/text.tsx';
 import { EvaluationDialog } from './evaluation-dialog.tsx';
@@ -95,7 +94,10 @@ function QuestionSets({ kbId, onEdit }: { kbId: string; onEdit(set: EditedSet): 
       refreshMs={REFRESH_MS}
       empty={texts.noSets}
       columns={columns}
-      actions={mayWrite ? (set) => <SetActions kbId={kbId} set={set} onEdit={onEdit} /> : null}
+      {...(mayWrite && {
+        mainAction: (set) => <StartRun kbId={kbId} set={set} />,
+        actions: (set) => <SetActions kbId={kbId} set={set} onEdit={onEdit} />,
+      })}
     />
   );
 }
@@ -103,25 +105,13 @@ function QuestionSets({ kbId, onEdit }: { kbId: string; onEdit(set: EditedSet): 
 function SetActions({ kbId, set, onEdit }: { kbId: string; set: ListedSet; onEdit(set: EditedSet): void }) {
   const texts = useEvaluationMessages();
   const common = useCommonMessages();
-  const refresh = useRefresh('evaluations', 'question-sets');
   const params = { path: { kb_id: kbId, question_set_id: set.id } };
-  const start = useMutation({
-    mutationFn: () => {
-      const path = { kb_id: kbId };
-      return api.POST('/v1/knowledge-bases/{kb_id}/evaluations', {
-        params: { path },
-        body: { question_set_id: set.id },
-      });
-    },
-    onSuccess: refresh,
-  });
   const open = useMutation({
     mutationFn: () => body(api.GET('/v1/knowledge-bases/{kb_id}/question-sets/{question_set_id}', { params })),
     onSuccess: (loaded) => onEdit(loaded),
   });
   return (
-    <Group gap={4} wrap="nowrap">
-      <RowButton label={texts.run} name={set.name} loading={start.isPending} onClick={() => start.mutate()} />
+    <>
       <RowButton label={texts.edit} name={set.name} loading={open.isPending} onClick={() => open.mutate()} />
       <ConfirmButton
         label={common.delete}
@@ -130,9 +120,27 @@ function SetActions({ kbId, set, onEdit }: { kbId: string; set: ListedSet; onEdi
         action={() => api.DELETE('/v1/knowledge-bases/{kb_id}/question-sets/{question_set_id}', { params })}
         refreshes={['question-sets']}
       />
-      <MutationError mutation={start} />
-      <MutationError mutation={open} />
-    </Group>
+      <FailureDialog title={set.name} mutation={open} />
+    </>
+  );
+}
+
+/** Starts an evaluation of the knowledge base with a set. */
+function StartRun({ kbId, set }: { kbId: string; set: ListedSet }) {
+  const texts = useEvaluationMessages();
+  const refresh = useRefresh('evaluations', 'question-sets');
+  const start = useMutation({
+    mutationFn: () => {
+      const params = { path: { kb_id: kbId } };
+      return api.POST('/v1/knowledge-bases/{kb_id}/evaluations', { params, body: { question_set_id: set.id } });
+    },
+    onSuccess: refresh,
+  });
+  return (
+    <>
+      <RowButton label={texts.run} name={set.name} loading={start.isPending} onClick={() => start.mutate()} />
+      <FailureDialog title={set.name} mutation={start} />
+    </>
   );
 }
 
@@ -166,12 +174,8 @@ function Runs({ kbId, onSave }: { kbId: string; onSave(set: EditedSet): void }) 
         refreshMs={REFRESH_MS}
         empty={texts.noRuns}
         columns={columns}
-        actions={(run) => (
-          <Group gap={4} wrap="nowrap">
-            <RowButton label={texts.show} name={run.name} onClick={() => setShownId(run.id)} />
-            {mayWrite && <EndRun kbId={kbId} run={run} />}
-          </Group>
-        )}
+        mainAction={(run) => <RowButton label={texts.show} name={run.name} onClick={() => setShownId(run.id)} />}
+        actions={mayWrite ? (run) => <EndRun kbId={kbId} run={run} /> : null}
       />
       {shownId !== null && (
         <EvaluationDialog kbId={kbId} evaluationId={shownId} onClose={() => setShownId(null)} onSave={onSave} />

@@ -1,4 +1,4 @@
-import { Anchor, FileInput, Group, Progress } from '@mantine/core';
+import { FileInput, Group, Menu, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
@@ -75,10 +75,10 @@ function FileActions({ file }: { file: UploadedFile }) {
   const common = useCommonMessages();
   const mayWrite = useMayWrite();
   return (
-    <Group gap={4} wrap="nowrap">
-      <Anchor href={`/v1/files/${file.id}/content`} download={file.filename} size="sm">
+    <>
+      <Menu.Item component="a" href={`/v1/files/${file.id}/content`} download={file.filename}>
         {files.download}
-      </Anchor>
+      </Menu.Item>
       {mayWrite && (
         <ConfirmButton
           label={common.delete}
@@ -88,7 +88,7 @@ function FileActions({ file }: { file: UploadedFile }) {
           refreshes={['files']}
         />
       )}
-    </Group>
+    </>
   );
 }
 

@@ -1,17 +1,17 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body, pollEvery } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
 import type { Schema } from '../api/types.ts';
-import { RowButton } from '../ui/confirm.tsx';
+import { FailureDialog, RowButton } from '../ui/confirm.tsx';
 import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { SelectField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import { EmptyState, MutationError, UnfinishedQueries } from '../ui/states.tsx';
+import { EmptyState, UnfinishedQueries } from '../ui/states.tsx';
 import { ItemName } from '../ui/text.tsx';
 import { EngineState } from './engine-health.tsx';
 import { useEngines } from './engines.ts';
@@ -94,20 +94,18 @@ function Actions({ model, onBind }: { model: Model; onBind(): void }) {
     onSettled: refresh,
   });
   return (
-    <Stack gap={4}>
-      <Group gap="xs" wrap="nowrap">
-        <RowButton label={models.bind} name={model.id} onClick={onBind} />
-        {engine?.can_unload === true && (
-          <RowButton
-            label={isLoaded ? models.unload : models.load}
-            name={model.id}
-            loading={toggle.isPending}
-            onClick={toggle.mutate}
-          />
-        )}
-      </Group>
-      <MutationError mutation={toggle} />
-    </Stack>
+    <>
+      <RowButton label={models.bind} name={model.id} onClick={onBind} />
+      {engine?.can_unload === true && (
+        <RowButton
+          label={isLoaded ? models.unload : models.load}
+          name={model.id}
+          loading={toggle.isPending}
+          onClick={toggle.mutate}
+        />
+      )}
+      <FailureDialog title={model.id} mutation={toggle} />
+    </>
   );
 }
 

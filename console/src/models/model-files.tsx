@@ -164,7 +164,7 @@ function AvailableModels({ models: available, onPull }: { models: Files['availab
           numberColumn(common.size, ({ approximate_bytes: bytes }) => format.bytes(bytes)),
           { heading: models.license, cell: ({ license }) => license },
         ]}
-        actions={({ name }) => <RowButton label={models.pull} name={name} onClick={() => onPull(name)} />}
+        mainAction={({ name }) => <RowButton label={models.pull} name={name} onClick={() => onPull(name)} />}
       />
     </Section>
   );

@@ -141,7 +141,7 @@ export const useSettingsMessages = defineMessages({
 
 /** Texts of the members of an organization. */
 export const useMemberMessages = defineMessages({
-  title: ['Members', 'Mitglieder'],
+  title: ['People', 'Personen'],
   intro: [
     'People who sign in to the console, and what they may do in this organization.',
     'Personen, die sich an der Konsole anmelden, und ihre Rechte in dieser Organisation.',

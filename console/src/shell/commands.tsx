@@ -1,6 +1,8 @@
-import { Box, Button, Kbd, Modal, Table, VisuallyHidden } from '@mantine/core';
+import { Kbd, Modal, Table, UnstyledButton } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
+import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import { Icon } from '../ui/icon.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { useCommandMessages } from './messages.ts';
 
@@ -9,7 +11,7 @@ const CommandPalette = lazy(async () => ({ default: (await loadPalette()).Comman
 
 const MODIFIER = /Mac|iPhone|iPad/.test(globalThis.navigator.userAgent) ? '⌘' : 'Ctrl';
 
-/** The button of the command palette in the header, with the keyboard shortcuts of the console. */
+/** The button of the command palette in the sidebar, with the keyboard shortcuts of the console. */
 export function Commands() {
   const commands = useCommandMessages();
   const common = useCommonMessages();
@@ -19,28 +21,19 @@ export function Commands() {
   const close = () => setShown((current) => (current === 'palette' ? null : current));
   return (
     <>
-      <Button
-        size="xs"
-        variant="default"
+      <UnstyledButton
+        className="sidebar-search"
         title={commands.open}
         aria-keyshortcuts="Control+K Meta+K"
         onClick={() => setShown('palette')}
         onPointerEnter={() => void loadPalette()}
-        rightSection={
-          <Kbd size="xs" visibleFrom="md">
-            {MODIFIER} K
-          </Kbd>
-        }
-        styles={{ section: { marginInlineStart: 'var(--mantine-spacing-xs)' } }}
       >
-        <Box component="span" visibleFrom="sm">
-          {common.search}
-        </Box>
-        <Box component="span" hiddenFrom="sm">
-          <VisuallyHidden>{common.search}</VisuallyHidden>
-          <span aria-hidden>⌕</span>
-        </Box>
-      </Button>
+        <Icon icon={Search} />
+        <span className="sidebar-label">{common.search}</span>
+        <Kbd size="xs" className="sidebar-label">
+          {MODIFIER} K
+        </Kbd>
+      </UnstyledButton>
       {shown === 'palette' && (
         <Suspense>
           <CommandPalette onClose={close} onHelp={() => setShown('help')} />

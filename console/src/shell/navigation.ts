@@ -1,11 +1,34 @@
+import {
+  BarChart3,
+  BookOpen,
+  CircleDollarSign,
+  Cpu,
+  FileText,
+  FolderOpen,
+  House,
+  KeyRound,
+  Layers,
+  type LucideIcon,
+  Play,
+  Plug,
+  Settings,
+  Shield,
+  Users,
+} from 'lucide-react';
 import type { Session } from '../api/session.ts';
 import type { NavigationMessages } from './messages.ts';
 
-interface NavigationItem {
+interface NavigationTarget {
   to: string;
   label: keyof NavigationMessages;
   /** Scope that the page needs; absent: every user. */
   scope?: Session['scopes'][number];
+}
+
+interface NavigationItem extends NavigationTarget {
+  icon: LucideIcon;
+  /** Pages that are tabs of one entry, the first of which has its address. */
+  tabs?: readonly NavigationTarget[];
 }
 
 /** The pages of the navigation, by group. */
@@ -13,37 +36,66 @@ export const NAVIGATION: readonly { heading: keyof NavigationMessages | null; it
   {
     heading: null,
     items: [
-      { to: '/', label: 'start' },
-      { to: '/overview', label: 'overview' },
-      { to: '/playground', label: 'playground', scope: 'inference' },
+      { to: '/', label: 'start', icon: House },
+      { to: '/knowledge-bases', label: 'knowledgeBases', icon: BookOpen, scope: 'knowledge' },
     ],
   },
   {
     heading: 'build',
     items: [
-      { to: '/knowledge-bases', label: 'knowledgeBases', scope: 'knowledge' },
-      { to: '/files', label: 'files', scope: 'files' },
-      { to: '/batches', label: 'batches', scope: 'inference' },
-      { to: '/guardrails', label: 'guardrails', scope: 'guardrails' },
-      { to: '/mcp-servers', label: 'mcpServers', scope: 'knowledge' },
+      { to: '/playground', label: 'playground', icon: Play, scope: 'inference' },
+      { to: '/files', label: 'files', icon: FolderOpen, scope: 'files' },
+      { to: '/batches', label: 'batches', icon: Layers, scope: 'inference' },
+      { to: '/guardrails', label: 'guardrails', icon: Shield, scope: 'guardrails' },
+      { to: '/mcp-servers', label: 'mcpServers', icon: Plug, scope: 'knowledge' },
+      { to: '/keys', label: 'keys', icon: KeyRound, scope: 'keys' },
     ],
   },
   {
-    heading: 'organization',
+    heading: 'observe',
     items: [
-      { to: '/keys', label: 'keys', scope: 'keys' },
-      { to: '/members', label: 'members' },
-      { to: '/usage', label: 'usage' },
+      { to: '/overview', label: 'overview', icon: BarChart3 },
+      { to: '/usage', label: 'usage', icon: CircleDollarSign },
+      { to: '/audit', label: 'audit', icon: FileText, scope: 'admin' },
     ],
   },
   {
-    heading: 'instance',
+    heading: 'manage',
     items: [
-      { to: '/models', label: 'models', scope: 'admin' },
-      { to: '/cache', label: 'cache', scope: 'admin' },
-      { to: '/organizations', label: 'organizations', scope: 'admin' },
-      { to: '/audit', label: 'audit', scope: 'admin' },
-      { to: '/settings/instance', label: 'configuration', scope: 'admin' },
+      { to: '/models', label: 'models', icon: Cpu, scope: 'admin' },
+      { to: '/members', label: 'members', icon: Users },
+      {
+        to: '/settings',
+        label: 'settings',
+        icon: Settings,
+        tabs: [
+          { to: '/settings', label: 'account' },
+          { to: '/organizations', label: 'organizations', scope: 'admin' },
+          { to: '/settings/instance', label: 'configuration', scope: 'admin' },
+          { to: '/cache', label: 'cache', scope: 'admin' },
+        ],
+      },
     ],
   },
 ];
+
+/** Every page of the navigation, tabs instead of their entry. */
+export const NAVIGATION_TARGETS: readonly NavigationTarget[] = NAVIGATION.flatMap(({ items }) =>
+  items.flatMap((item) => item.tabs ?? [item]),
+);
+
+/** Whether a path is a page or below it. */
+const isBelow = (path: string, to: string): boolean => (to === '/' ? path === '/' : `${path}/`.startsWith(`${to}/`));
+
+/** The page of the navigation that a path belongs to: the one with the longest address. */
+export function findTarget(path: string): NavigationTarget | undefined {
+  return NAVIGATION_TARGETS.filter(({ to }) => isBelow(path, to)).sort((a, b) => b.to.length - a.to.length)[0];
+}
+
+/** The entry of the navigation that a path belongs to. */
+export function findItem(path: string): NavigationItem | undefined {
+  const target = findTarget(path);
+  return NAVIGATION.flatMap(({ items }) => items).find(
+    ({ to, tabs }) => to === target?.to || tabs?.some((tab) => tab.to === target?.to),
+  );
+}

@@ -6,7 +6,7 @@ import { api, body } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { fill, LANGUAGES, type Language, useLanguage } from '../ui/language.tsx';
 import { useCommandMessages, useNavigationMessages } from './messages.ts';
-import { NAVIGATION } from './navigation.ts';
+import { NAVIGATION_TARGETS } from './navigation.ts';
 import { useSwitchOrganization } from './use-switch-organization.ts';
 
 /** What a command does, with a name that identifies it. */
@@ -47,16 +47,11 @@ function usePages(): Group {
   const commands = useCommandMessages();
   const { scopes } = useSession();
   const navigate = useNavigate();
-  const pages = NAVIGATION.flatMap(({ items }) => items).filter(
-    ({ scope }) => scope === undefined || scopes.includes(scope),
-  );
+  const pages = NAVIGATION_TARGETS.filter(({ scope }) => scope === undefined || scopes.includes(scope));
   const open = (to: string) => () => void navigate({ to: to as never });
   return {
     heading: commands.pages,
-    commands: [
-      ...pages.map(({ to, label }) => ({ id: to, label: nav[label] as string, run: open(to) })),
-      { id: '/settings', label: nav.settings, run: open('/settings') },
-    ],
+    commands: pages.map(({ to, label }) => ({ id: to, label: nav[label] as string, run: open(to) })),
   };
 }
 

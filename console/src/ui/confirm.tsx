@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Menu, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useContext, useState } from 'react';
 import { useRefresh } from '../api/refresh.ts';
 import { useCommonMessages } from './messages.ts';
+import { InRowMenu } from './row-menu.tsx';
 import { MutationError } from './states.tsx';
 import { useSendOnce } from './validated-form.tsx';
 
@@ -70,11 +71,36 @@ interface RowButtonProps {
   onClick(): void;
 }
 
-/** A button for one of several items. */
+/** A button for one of several items; an entry in the menu of a row. */
 export function RowButton({ label, name, ...button }: RowButtonProps) {
+  const isEntry = useContext(InRowMenu);
+  const accessibleName = `${label}: ${name}`;
+  if (!isEntry) {
+    return (
+      <Button size="compact-sm" variant="subtle" aria-label={accessibleName} {...button}>
+        {label}
+      </Button>
+    );
+  }
+  const { color, loading = false, onClick } = button;
   return (
-    <Button size="compact-sm" variant="subtle" aria-label={`${label}: ${name}`} {...button}>
+    <Menu.Item aria-label={accessibleName} {...(color === 'red' && { color })} disabled={loading} onClick={onClick}>
       {label}
-    </Button>
+    </Menu.Item>
+  );
+}
+
+/** Shows the error of an action of a row, whose menu is closed by then. */
+export function FailureDialog({
+  title,
+  mutation,
+}: {
+  title: string;
+  mutation: { error: Error | null; reset(): void };
+}) {
+  return (
+    <Modal opened={mutation.error !== null} onClose={mutation.reset} title={title}>
+      <MutationError mutation={mutation} />
+    </Modal>
   );
 }

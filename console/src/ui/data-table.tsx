@@ -1,6 +1,7 @@
-import { Table } from '@mantine/core';
+import { Group, Table, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useCommonMessages } from './messages.ts';
+import { RowMenu } from './row-menu.tsx';
 
 /** A column: its heading and the cell of an item. */
 export interface Column<T> {
@@ -23,8 +24,10 @@ export interface TableProps<T> {
   columns: readonly Column<T>[];
   /** Default: the id. */
   rowKey?(item: T): string;
-  /** The cell of the last column; null or undefined: no such column. */
+  /** Buttons in the menu of a row; null or undefined: no such menu. */
   actions?: ((item: T) => ReactNode) | null | undefined;
+  /** The most frequent action, as a button before the menu. */
+  mainAction?: (item: T) => ReactNode;
 }
 
 const readId = (item: unknown): string => (item as { id: string }).id;
@@ -35,33 +38,45 @@ export function DataTable<T>({
   items,
   rowKey = readId,
   actions,
+  mainAction,
   ...table
 }: TableProps<T> & { items: readonly T[] }) {
   const common = useCommonMessages();
-  const columns = actions
-    ? [...table.columns, { heading: common.actions, cell: actions, isNumber: false }]
-    : table.columns;
+  const hasActions = Boolean(actions ?? mainAction);
   // The roles are named because the phone layout displays rows as blocks, which removes them in some browsers.
   return (
-    <Table.ScrollContainer minWidth={0} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-      <Table verticalSpacing="sm" aria-label={label} role="table" className="resource-table">
+    <Table.ScrollContainer minWidth={0} className="table-frame" scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+      <Table aria-label={label} role="table" className="resource-table">
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
-            {columns.map(({ heading, isNumber }) => (
+            {table.columns.map(({ heading, isNumber }) => (
               <Table.Th key={heading} role="columnheader" ta={isNumber ? 'end' : undefined}>
                 {heading}
               </Table.Th>
             ))}
+            {hasActions && (
+              <Table.Th role="columnheader" w={1}>
+                <VisuallyHidden>{common.actions}</VisuallyHidden>
+              </Table.Th>
+            )}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody role="rowgroup">
           {items.map((item) => (
             <Table.Tr key={rowKey(item)} role="row">
-              {columns.map(({ heading, cell, isNumber }) => (
+              {table.columns.map(({ heading, cell, isNumber }) => (
                 <Table.Td key={heading} role="cell" data-heading={heading} ta={isNumber ? 'end' : undefined}>
                   {cell(item)}
                 </Table.Td>
               ))}
+              {hasActions && (
+                <Table.Td role="cell" data-heading={common.actions}>
+                  <Group gap={4} wrap="nowrap" justify="flex-end">
+                    {mainAction?.(item)}
+                    {actions && <RowMenu>{actions(item)}</RowMenu>}
+                  </Group>
+                </Table.Td>
+              )}
             </Table.Tr>
           ))}
         </Table.Tbody>

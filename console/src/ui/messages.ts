@@ -58,6 +58,8 @@ export const useCommonMessages = defineMessages({
   choose: ['Choose files', 'Dateien auswählen'],
   table: ['Table', 'Tabelle'],
   code: ['Code', 'Code'],
+  about: ['About this page', 'Über diese Seite'],
+  details: ['Details', 'Einzelheiten'],
 });
 
 /** Names of the statuses of resources. */

@@ -1,14 +1,24 @@
-import { Group, Stack, Text, Title } from '@mantine/core';
-import { type ComponentProps, type ReactNode, useEffect } from 'react';
-import { PRODUCT } from './messages.ts';
+import { ActionIcon, Group, Popover, Stack, Text, Title } from '@mantine/core';
+import { Info } from 'lucide-react';
+import { type ComponentProps, createContext, type ReactNode, useContext, useEffect } from 'react';
+import { Icon } from './icon.tsx';
+import { PRODUCT, useCommonMessages } from './messages.ts';
 import { UnfinishedQueries } from './states.tsx';
 
 interface PageProps {
   title: string;
+  /** What the page is for, behind an information sign. */
   intro?: string;
+  /** Links to the pages above this one. */
+  parents?: ReactNode;
+  /** The state of what the page shows, after the title. */
+  state?: ReactNode;
   action?: ReactNode;
   children: ReactNode;
 }
+
+/** Links of the pages that share an entry of the navigation, shown below the title; null: none. */
+export const PageTabs = createContext<ReactNode>(null);
 
 /** Shows a title in the tab of the browser. */
 export function useTitle(title: string): void {
@@ -17,33 +27,55 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-/** A page with its title, a sentence about it and its main action. */
-export function Page({ title, intro, action, children }: PageProps) {
+/** A page: its head with title, state and main action, which stays in view, and its content. */
+export function Page({ title, intro, parents, state, action, children }: PageProps) {
   useTitle(title);
+  const tabs = useContext(PageTabs);
   return (
-    <Stack gap="lg">
-      <Group justify="space-between" align="flex-start">
-        <div>
-          <Title order={1} size="h2">
+    <>
+      <div className="page-head">
+        <Group gap="xs" wrap="nowrap" miw={0}>
+          {parents !== undefined && <div className="page-parents">{parents} /</div>}
+          <Title order={1} className="page-title" title={title}>
             {title}
           </Title>
-          {intro !== undefined && (
-            <Text c="dimmed" mt={4}>
-              {intro}
-            </Text>
-          )}
-        </div>
-        {action}
-      </Group>
-      {children}
-    </Stack>
+          {state}
+          {intro !== undefined && <Introduction text={intro} />}
+        </Group>
+        <div className="page-action">{action}</div>
+      </div>
+      <Stack gap="md" className="page">
+        {tabs !== null && (
+          <nav className="page-tabs" aria-label={title}>
+            {tabs}
+          </nav>
+        )}
+        {children}
+      </Stack>
+    </>
+  );
+}
+
+function Introduction({ text }: { text: string }) {
+  const common = useCommonMessages();
+  return (
+    <Popover width={320} position="bottom-start">
+      <Popover.Target>
+        <ActionIcon aria-label={common.about} title={text}>
+          <Icon icon={Info} />
+        </ActionIcon>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Text>{text}</Text>
+      </Popover.Dropdown>
+    </Popover>
   );
 }
 
 /** A part of a page with its heading. */
 export function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <Stack component="section">
+    <Stack component="section" gap="xs">
       <Title order={2} size="h4">
         {title}
       </Title>

@@ -3,13 +3,11 @@ import { Paper, Text } from '@mantine/core';
 /** A figure with its label, and a smaller text that explains it. */
 export function Stat({ label, value, detail }: { label: string; value: string; detail?: string }) {
   return (
-    <Paper withBorder p="md" miw={150}>
-      <Text size="sm" c="dimmed">
+    <Paper withBorder px={14} pt="sm" pb="xs" miw={150}>
+      <Text size="xs" c="dimmed">
         {label}
       </Text>
-      <Text size="xl" fw={650} style={{ overflowWrap: 'anywhere' }}>
-        {value}
-      </Text>
+      <Text className="stat-value">{value}</Text>
       {detail !== undefined && (
         <Text size="xs" c="dimmed">
           {detail}

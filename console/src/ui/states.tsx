@@ -1,24 +1,42 @@
-import { Alert, Anchor, Button, Center, Code, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
+import { Inbox, type LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ApiFailure } from '../api/client.ts';
+import { Icon } from './icon.tsx';
 import { type CommonMessages, useCommonMessages } from './messages.ts';
+
+/** Lines of the skeleton, of different lengths like a text. */
+const SKELETON_WIDTHS = ['100%', '92%', '97%', '78%'];
 
 /** Shown while a page loads. */
 export function LoadingState() {
   const common = useCommonMessages();
   return (
-    <Center p="xl" role="status" aria-label={common.loading}>
-      <Loader />
-    </Center>
+    <Stack gap="xs" role="status" aria-label={common.loading} className="loading">
+      {SKELETON_WIDTHS.map((width) => (
+        <Skeleton key={width} height={20} width={width} />
+      ))}
+    </Stack>
   );
 }
 
 /** Shown instead of an empty list, with what to do next. */
-export function EmptyState({ text, children }: { text: string; children?: ReactNode }) {
+export function EmptyState({
+  text,
+  icon = Inbox,
+  children,
+}: {
+  text: string;
+  icon?: LucideIcon;
+  children?: ReactNode;
+}) {
   return (
-    <Stack align="center" p="xl" gap="sm">
-      <Text c="dimmed">{text}</Text>
+    <Stack align="center" p={36} gap="xs">
+      <Icon icon={icon} className="empty-icon" />
+      <Text c="dimmed" ta="center">
+        {text}
+      </Text>
       {children}
     </Stack>
   );
@@ -34,9 +52,12 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
     <Alert color="red" role="alert" title={message}>
       <Group justify="space-between" gap="sm">
         {failure?.requestId != null ? (
-          <Text size="sm">
+          <details>
+            <Text component="summary" size="xs" style={{ cursor: 'pointer' }}>
+              {common.details}
+            </Text>
             {common.requestId} <Code>{failure.requestId}</Code>
-          </Text>
+          </details>
         ) : (
           <span />
         )}

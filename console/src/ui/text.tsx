@@ -11,9 +11,9 @@ export const Hint = (props: HintProps) => <Text size="sm" c="dimmed" {...props} 
 export const ErrorText = (props: Partial<HintProps>) =>
   props.children ? <Text size="sm" c="red" className="breakable" {...props} /> : null;
 
-/** A badge whose text is not in capitals. */
+/** A short property of an item, as a chip. */
 export const Tag = (props: BadgeProps & { children: ReactNode }) => (
-  <Badge variant="light" tt="none" miw="max-content" {...props} />
+  <Badge variant="default" tt="none" fw={400} miw="max-content" {...props} />
 );
 
 interface ItemNameProps {

@@ -6,11 +6,17 @@ import 'uplot/dist/uPlot.min.css';
 import type { Series, TimeChartData } from './time-series.ts';
 
 const HEIGHT = 200;
-/** Colours of series: distinct for people with colour-blindness, contrast above 3 on both backgrounds. */
+/**
+ * Colours of series, of text and of the grid: those of `console.css`, which a canvas cannot read. The series are
+ * distinct for people with colour-blindness, with a contrast above 3 on both backgrounds.
+ */
 const COLORS = {
-  light: ['#1971c2', '#c2410c', '#0b7285', '#862e9c'],
-  dark: ['#4dabf7', '#ff922b', '#3bc9db', '#da77f2'],
+  light: { series: ['#3056e8', '#c2410c', '#0f766e', '#8b5cf6'], text: '#5d6470', grid: '#e5e7eb' },
+  dark: { series: ['#7c96ff', '#fb923c', '#2dd4bf', '#a78bfa'], text: '#9ca3b0', grid: '#24272e' },
 };
+const FONT = '11px "Inter Variable", Inter, system-ui, sans-serif';
+/** Pixels between grid lines, so that a chart has about three. */
+const GRID_SPACE = 56;
 const DASHES = [[], [6, 4], [2, 3], [10, 4]];
 
 type PlotProps = TimeChartData & {
@@ -27,8 +33,9 @@ export default function TimePlot({ label, timeLabel, times, series, format, isBa
   const scheme = useComputedColorScheme('light');
   useEffect(() => {
     if (element.current === null || width === 0) return;
-    const ink = scheme === 'dark' ? '#c9c9c9' : '#495057';
-    const grid = { stroke: scheme === 'dark' ? '#3b3b3b' : '#e9ecef', width: 1 };
+    const colors = COLORS[scheme];
+    const axis = { stroke: colors.text, font: FONT, ticks: { show: false } };
+    const grid = { stroke: colors.grid, width: 1 };
     const chart = new uPlot(
       {
         width,
@@ -36,13 +43,13 @@ export default function TimePlot({ label, timeLabel, times, series, format, isBa
         cursor: { drag: { x: false, y: false } },
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [
-          { stroke: ink, grid: { show: false }, space: 80, values: (_plot, ticks) => ticks.map(tick) },
-          { stroke: ink, grid, size: 76, values: (_plot, ticks) => ticks.map(format) },
+          { ...axis, grid: { show: false }, space: 80, values: (_plot, ticks) => ticks.map(tick) },
+          { ...axis, grid, size: 64, space: GRID_SPACE, values: (_plot, ticks) => ticks.map(format) },
         ],
         series: [
           { label: timeLabel, value: (_plot, value) => (value == null ? '–' : time(value)) },
           ...series.map((one, index) =>
-            plotSeries(one, index, { color: COLORS[scheme][index] ?? ink, format, isBars }),
+            plotSeries(one, index, { color: colors.series[index] ?? colors.text, format, isBars }),
           ),
         ],
       },
