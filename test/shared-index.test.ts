@@ -9,6 +9,8 @@ import { createDatabase, type TestDatabase } from './database.ts';
 import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
 
 const BASE = 'kb_1';
+/** Longer than the stall that opens the tables again, shorter than `SHARED_CONSISTENCY_SECONDS`. */
+const SUSPENSION_MS = 700;
 
 /** A document of one chunk with a unique word. */
 function createChunk(documentId: string) {
@@ -67,6 +69,17 @@ describe('a search index shared by two processes in an object store', () => {
       assert.deepEqual(hits, document === 'documentx' ? [] : [`chunk_${document}`]);
     }
     await reader.close();
+  });
+
+  it('reads the latest version after a suspension, however new its last read seems', async () => {
+    const [a, b] = indexes as [ChunkIndex, ChunkIndex];
+    await replace(a, 'first', false);
+    const before = await a.count(BASE);
+    await b.count(BASE);
+    await replace(a, 'second', false);
+    // Stands for a suspension that is shorter than the interval in which LanceDB reads the latest version.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SUSPENSION_MS);
+    assert.equal(await b.count(BASE), before + 1);
   });
 
   it('recreates a table that the other process has dropped', async () => {

@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from '@lancedb/lancedb';
 import { FairSemaphore } from '../lib/fair-semaphore.ts';
-import { LruMap } from '../lib/lru-map.ts';
 import { currentOrganization } from '../lib/organization-context.ts';
 import { pause } from '../lib/retry.ts';
 import { StoreUnavailableError } from '../lib/store-unavailable.ts';
@@ -15,7 +14,6 @@ import {
   buildVectors,
   type ChunkHit,
   dropOtherVectors,
-  invalidateFacts,
   searchTerms,
   selectIds,
   selectVectors,
@@ -27,6 +25,7 @@ import { callIndex } from './index-outage.ts';
 import { maintainTable } from './maintain-table.ts';
 import { FLAT_ROWS, type MaintenanceStep } from './maintenance.ts';
 import { MaintenanceDebt } from './maintenance-debt.ts';
+import { OpenTables } from './open-tables.ts';
 import { scanTable } from './scan-table.ts';
 import { type ChunkSearch, type KeywordQuery, searchTable, VectorsDroppedError } from './search-table.ts';
 import { FileSyncer } from './sync-files.ts';
@@ -35,8 +34,6 @@ import { deleteRows, type IndexWrite, writeChunks } from './write-chunks.ts';
 
 /** Age after which old versions of a table are removed: no search reads them any more. */
 const VERSION_RETENTION_MS = 60_000;
-/** Maximum open tables. Opening one takes a few milliseconds. */
-const MAX_OPEN_TABLES = 256;
 
 /**
  * Concurrent searches, and those of one organization. LanceDB runs searches on as many threads as there are cores,
@@ -74,13 +71,12 @@ export class ChunkIndex {
   readonly #folder: string | null;
   readonly #lock: Lock | null;
   readonly #files = new FileSyncer();
-  /** Evicted tables are not closed, because a search may still read them. */
-  readonly #tables = new LruMap<string, Promise<Table>>(MAX_OPEN_TABLES);
   readonly #searches = new FairSemaphore(SEARCHES);
   /** Tail of the write queue of each table. */
   readonly #writes = new Map<string, Promise<unknown>>();
   /** Timers that remove old versions after a compaction. */
   readonly #cleanups = new Map<string, NodeJS.Timeout>();
+  readonly #tables: OpenTables;
   readonly #debt = new MaintenanceDebt();
 
   private constructor(
@@ -93,6 +89,7 @@ export class ChunkIndex {
     this.#url = url;
     this.#folder = url.includes('://') ? null : url;
     this.#lock = lock;
+    this.#tables = new OpenTables(this.#writes, { isShared: this.#folder === null });
   }
 
   /** Opens the index at a folder, which no other process may have open, or at an `s3://` URL. */
@@ -135,7 +132,7 @@ export class ChunkIndex {
   async close(): Promise<void> {
     for (const cleanup of this.#cleanups.values()) clearTimeout(cleanup);
     await Promise.allSettled(this.#writes.values());
-    for (const table of this.#tables.values()) (await table.catch(() => null))?.close();
+    await this.#tables.close();
     this.#connection.lance.close();
   }
 
@@ -152,7 +149,7 @@ export class ChunkIndex {
   ): Promise<string[]> {
     const written = new Set(chunks.map(({ id }) => id));
     const replaced = await this.#serializeWrite(baseId, async () => {
-      const table = await this.#table(baseId);
+      const table = await this.#tables.findOrCreate(this.#connection, baseId);
       const ids = isNew ? [] : await selectIds(table, documentIds);
       this.#debt.addDeleted(baseId, await writeChunks(table, chunks, { isNew, column }));
       return ids.filter((id) => !written.has(id));
@@ -191,7 +188,7 @@ export class ChunkIndex {
   /** Removes a knowledge base. Idempotent. */
   async drop(baseId: string): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
-      this.#tables.delete(baseId);
+      this.#tables.forget(baseId);
       this.#debt.clear(baseId);
       if (await this.#connection.hasTable(baseId)) await this.#connection.lance.dropTable(baseId);
     });
@@ -203,7 +200,7 @@ export class ChunkIndex {
    */
   scan(baseId: string): Promise<ReadonlyMap<string, number>> {
     // An open table may have cached the files.
-    this.#tables.delete(baseId);
+    this.#tables.forget(baseId);
     return this.#read(baseId, new Map(), scanTable);
   }
 
@@ -221,7 +218,7 @@ export class ChunkIndex {
       } catch (error) {
         if (error instanceof StoreUnavailableError || error instanceof VectorsDroppedError) throw error;
         // The open table may refer to files that another process has replaced.
-        this.#tables.delete(baseId);
+        this.#tables.forget(baseId);
         return read();
       }
     });
@@ -301,34 +298,18 @@ export class ChunkIndex {
   }
 
   /** Opens the table of a knowledge base; null when it does not exist. */
-  async #existingTable(baseId: string): Promise<Table | null> {
-    if (!this.#tables.has(baseId) && !(await this.#connection.hasTable(baseId))) return null;
-    return this.#table(baseId);
-  }
-
-  /** Opens the table of a knowledge base; creates it if needed. */
-  #table(baseId: string): Promise<Table> {
+  #existingTable(baseId: string): Promise<Table | null> {
     if (this.#connection.isCacheFull) void this.#renewCaches();
-    const open = this.#tables.get(baseId);
-    if (open !== undefined) return open;
-    const table = this.#connection.openOrCreateTable(baseId);
-    this.#tables.set(baseId, table);
-    table.catch(() => this.#tables.delete(baseId));
-    return table;
+    return this.#tables.find(this.#connection, baseId);
   }
 
-  /** Replaces the caches by empty ones. Opens each table again, after pending writes, which it would not see. */
+  /** Replaces the caches by empty ones. */
   async #renewCaches(): Promise<void> {
     if (this.#isRenewing) return;
     this.#isRenewing = true;
     try {
       this.#connection = await this.#connect();
-      for (const [baseId, table] of [...this.#tables]) {
-        const forget = () => this.#tables.get(baseId) === table && this.#tables.delete(baseId);
-        const writes = this.#writes.get(baseId);
-        if (writes === undefined) forget();
-        else void writes.then(forget);
-      }
+      this.#tables.reopen();
     } catch {
       // The store does not respond: the next call tries again.
     } finally {
@@ -338,7 +319,7 @@ export class ChunkIndex {
 
   async #serializeWrite<T>(baseId: string, write: () => Promise<T>): Promise<T> {
     const writeAndInvalidate = () =>
-      this.#call(() => this.#withLock(baseId, write)).finally(() => this.#invalidateFacts(baseId));
+      this.#call(() => this.#withLock(baseId, write)).finally(() => this.#tables.invalidateFacts(baseId));
     const result = (this.#writes.get(baseId) ?? Promise.resolve()).then(writeAndInvalidate);
     const settled = result.then(
       () => {},
@@ -358,23 +339,9 @@ export class ChunkIndex {
     }
     if (this.#lock === null) return write();
     return this.#lock(`index of ${baseId}`, async () => {
-      await this.#readLatest(baseId);
+      await this.#tables.readLatest(baseId);
       return write();
     });
-  }
-
-  /** Switches to the latest version: a write to an old version conflicts with later writes. */
-  async #readLatest(baseId: string): Promise<void> {
-    const table = await this.#tables.get(baseId)?.catch(() => undefined);
-    if (table === undefined) return;
-    invalidateFacts(table);
-    // Another process may have dropped the table.
-    await table.checkoutLatest().catch(() => this.#tables.delete(baseId));
-  }
-
-  async #invalidateFacts(baseId: string): Promise<void> {
-    const table = await this.#tables.get(baseId)?.catch(() => undefined);
-    if (table !== undefined) invalidateFacts(table);
   }
 
   /** Compacts and removes old versions now, and the current ones once they are old enough. */
