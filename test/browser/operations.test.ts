@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { until } from '../deadline.ts';
 import { CAT } from '../fixtures/cat-model.ts';
 import { sendFile, useHub } from '../fixtures/hub-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -75,11 +76,12 @@ batch_concurrency: 3
     const requests = page.locator('main').getByText('Requests', { exact: true }).first().locator('..');
     await requests.getByText('4', { exact: true }).waitFor();
     await page.getByText('Show as a table').first().click();
-    await page
-      .getByRole('table', { name: 'Requests and errors' })
-      .getByRole('cell', { name: '4', exact: true })
-      .first()
-      .waitFor();
+    // The requests may lie in two minutes, each with a row.
+    const rows = page.getByRole('table', { name: 'Requests and errors' }).getByRole('row');
+    await until(async () => {
+      const cells = await rows.evaluateAll((all) => all.map((row) => row.querySelectorAll('td')[1]?.textContent ?? ''));
+      return cells.reduce((sum, cell) => sum + Number(cell), 0) === 4;
+    });
   });
 
   it('shows an upstream that does not answer as down, with its error', async () => {
