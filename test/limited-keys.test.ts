@@ -1,14 +1,18 @@
 /** Keys limited to knowledge bases. `test/tenant-matrix.test.ts` tries every route with the ids of others. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { RUN_BATCH } from '../src/batches/batch-job.ts';
+import { batchHandler } from '../src/batches/batch-worker.ts';
 import { ENDPOINTS } from '../src/batches/endpoints.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
 import type { Call } from '../src/lib/caller.ts';
 import { restoreCaller, storeCaller } from '../src/lib/stored-caller.ts';
+import { chatLine, createBatchOf, readResults, waitForBatch } from './batches.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
 import { assertError, useApi } from './harness.ts';
 import { MemorySource, makeSource } from './ingestion.ts';
 import { stream, words } from './scripted-engine.ts';
+import { openSocket } from './web-socket-client.ts';
 
 const KEYS = '/v1/admin/keys';
 const BASES = '/v1/knowledge-bases';
@@ -19,7 +23,7 @@ describe('a key that is limited to knowledge bases', () => {
   const api = useApi({
     ...embeddedBy(engine),
     scoreTexts: async (texts) => texts.map(() => harmless),
-    jobs: [INGEST_SOURCE],
+    jobs: [INGEST_SOURCE, RUN_BATCH],
   });
   after(() => engine.close());
   let open = '';
@@ -113,6 +117,60 @@ describe('a key that is limited to knowledge bases', () => {
     };
     assert.match(await complete(open), /noon/);
     await assert.rejects(complete(secret), { status: 404, code: 'knowledge_base_not_found' });
+  });
+
+  it('sees the files of its own batches, and not those of others', async () => {
+    api.deps.jobs.work(RUN_BATCH, batchHandler(api.deps, 4));
+    const run = async (by: string, base: string) => {
+      const target = { url: api.url, key: by };
+      const { id } = await createBatchOf(target, [chatLine('a "1"', 'Ferry?', { knowledge_bases: [base] })]);
+      return waitForBatch(target, id);
+    };
+    const [own, other] = await Promise.all([run(key, open), run(api.key, secret)]);
+    const [line] = await readResults({ url: api.url, key }, own.output_file_id);
+    assert.equal(line?.response.status_code, 200);
+    const download = (by: string) => api.send('GET', `/v1/files/${other.output_file_id}/content`, { key: by });
+    assertError(await download(key), 404, 'file_not_found', 'file_id');
+    assert.equal((await download(api.key)).status, 200);
+    const files = (await api.send('GET', '/v1/files?limit=100', { key })).json.data.map(({ id }: { id: string }) => id);
+    assert.ok(files.includes(own.output_file_id) && !files.includes(other.output_file_id));
+  });
+
+  it('continues its own responses and conversations over a WebSocket, and not those of others', async () => {
+    const turn = { type: 'response.create', model: 'general-8b', input: 'Ferry?' };
+    const made = async (by: string) => {
+      const conversation = (await api.send('POST', '/v1/conversations', { body: {}, key: by })).json.id;
+      const body = { model: 'general-8b', input: 'Ferry?', conversation };
+      return { conversation, id: (await api.send('POST', '/v1/responses', { body, key: by })).json.id };
+    };
+    const [own, other] = [await made(key), await made(api.key)];
+    const limited = await openSocket(api, { key });
+    const unlimited = await openSocket(api);
+    const endOf = async (client: typeof limited, fields: object) => {
+      const last = (await client.turn({ ...turn, ...fields })).at(-1);
+      return last.error?.code ?? last.type;
+    };
+    const done = 'response.completed';
+    assert.equal(await endOf(limited, { previous_response_id: own.id }), done);
+    assert.equal(await endOf(limited, { conversation: own.conversation }), done);
+    assert.equal(await endOf(limited, { previous_response_id: other.id }), 'previous_response_not_found');
+    assert.equal(await endOf(limited, { conversation: other.conversation }), 'conversation_not_found');
+    for (const { id, conversation } of [own, other]) {
+      assert.equal(await endOf(unlimited, { previous_response_id: id }), done);
+      assert.equal(await endOf(unlimited, { conversation }), done);
+    }
+    for (const { socket } of [limited, unlimited]) socket.terminate();
+  });
+
+  it('gets no response of another key by its Idempotency-Key', async () => {
+    const body = { name: 'Policy "ü"', enabled: false };
+    const send = (by: string, name: string) =>
+      api.send('POST', '/v1/guardrail-policies', { body, key: by, headers: { 'idempotency-key': name } });
+    const first = await send(api.key, 'a');
+    assertError(await send(key, 'a'), 409, 'idempotency_conflict');
+    assert.equal((await send(api.key, 'a')).json.id, first.json.id);
+    const own = await send(key, 'b');
+    assert.equal((await send(key, 'b')).json.id, own.json.id);
   });
 
   it('creates no knowledge base, and changes its own', async () => {

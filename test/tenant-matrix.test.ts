@@ -10,13 +10,18 @@ import { addInvitation } from '../src/users/members/invitations.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
 import { type Answer, assertError, type TestApi, useApi } from './harness.ts';
 import { listRoutes, type Route, routeName } from './route-table.ts';
-import { createResources, type TenantResources } from './tenant-resources.ts';
+import { countRows, createResources, type TenantResources } from './tenant-resources.ts';
 
 type Resource = keyof TenantResources;
 
-/** Resources that a key limited to other knowledge bases does not see. The others are below their knowledge base. */
-const HIDDEN = ['kb_id', 'vector_store_id', 'file_id', 'evaluation_id'] as const;
-const OWN_SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys'] as const;
+/**
+ * Resources that a key limited to other knowledge bases does not see. The others are below their knowledge base, or
+ * have nothing of it.
+ */
+const HIDDEN: readonly Resource[] = [
+  ...(['kb_id', 'vector_store_id', 'file_id', 'batch_file_id', 'evaluation_id'] as const),
+  ...(['batch_id', 'response_id', 'conversation_id', 'item_id'] as const),
+];
 
 /** Bodies of routes with path parameters; `{}` where none is given. */
 const BODIES: Record<string, object> = {
@@ -306,15 +311,16 @@ describe('an id of another organization', () => {
   const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE, RUN_BATCH, RUN_EVALUATION] });
   let own: TenantResources;
   let foreign: TenantResources;
-  /** Of the same organization as `own`, below a knowledge base that `limitedKey` may not use. */
-  let hidden: TenantResources;
-  let limitedKey = '';
+  /** Of the same organization as `own`; its key may use only its knowledge base. */
+  let limited: TenantResources;
   before(async () => {
     own = await createResources(api, 'own');
     foreign = await createResources(api, 'foreign');
-    hidden = await createResources(api, 'own');
-    const limits = { organization: 'own', scopes: OWN_SCOPES, knowledgeBaseIds: [own.kb_id] };
-    limitedKey = (await api.makeKey(limits)).key;
+    limited = await createResources(api, 'own');
+    const changed = await api.send('PATCH', `/v1/admin/keys/${limited.key_id}`, {
+      body: { knowledge_base_ids: [limited.kb_id] },
+    });
+    assert.equal(changed.status, 200, changed.text);
   });
   after(() => engine.close());
 
@@ -358,12 +364,12 @@ describe('an id of another organization', () => {
     it(`${routeName(route)} with a ${param} hidden from the key answers as with an unknown one`, async () => {
       const path = (id: string) =>
         route.url.replaceAll(/:(\w+)/g, (_, name: string) =>
-          name === param ? id : String(hidden[name as Resource] ?? 1),
-        ) + (routeName(route) === COMPARE ? `?baseline=${hidden.evaluation_id}` : (QUERIES[routeName(route)] ?? ''));
+          name === param ? id : String(own[name as Resource] ?? 1),
+        ) + (routeName(route) === COMPARE ? `?baseline=${own.evaluation_id}` : (QUERIES[routeName(route)] ?? ''));
       const body = hasBody(route) ? (BODIES[routeName(route)] ?? {}) : undefined;
-      const id = hidden[param];
-      const found = await send(route, path(id), body, limitedKey);
-      assertSame({ found, missing: await send(route, path(unknown(id)), body, limitedKey) }, id, unknown(id));
+      const id = own[param];
+      const found = await send(route, path(id), body, limited.key);
+      assertSame({ found, missing: await send(route, path(unknown(id)), body, limited.key) }, id, unknown(id));
       assert.equal(found.status, 404, found.text);
     });
   }
@@ -372,8 +378,8 @@ describe('an id of another organization', () => {
     if (!HIDDEN.some((each) => each === resource)) continue;
     it(`${name}: an id hidden from the key answers as an unknown one`, async () => {
       const [method = '', path = ''] = name.split(' ');
-      const id = hidden[resource];
-      const ask = (value: string) => send({ method }, url?.(own, value) ?? path, body?.(value), limitedKey);
+      const id = own[resource];
+      const ask = (value: string) => send({ method }, url?.(limited, value) ?? path, body?.(value), limited.key);
       const [found, missing] = [await ask(id), await ask(unknown(id))];
       assertSame({ found, missing }, id, unknown(id));
       // A limited key creates no knowledge base, whatever the ids are.
@@ -381,17 +387,25 @@ describe('an id of another organization', () => {
     });
   }
 
-  it('is hidden from lists, and everything else of the organization is not', async () => {
-    const { kb_id, file_id, batch_file_id } = own;
+  it('is hidden from lists, and the own resources of a limited key are not', async () => {
+    const { kb_id, file_id, batch_file_id, batch_id, response_id, conversation_id } = limited;
     const list = async (path: string) => {
-      const { json } = await api.send('GET', `${path}?limit=100`, { key: limitedKey });
+      const { json } = await api.send('GET', `${path}?limit=100`, { key: limited.key });
       return json.data.map(({ id }: { id: string }) => id);
     };
     assert.deepEqual(await list('/v1/knowledge-bases'), [kb_id]);
     assert.deepEqual(await list('/v1/vector_stores'), [kb_id.replace('kb_', 'vs_')]);
-    assert.deepEqual(await list('/v1/files'), [file_id, batch_file_id, hidden.batch_file_id].toSorted());
-    for (const path of [`/v1/knowledge-bases/${kb_id}`, `/v1/files/${file_id}`, `/v1/files/${batch_file_id}/content`])
-      assert.equal((await api.send('GET', path, { key: limitedKey })).status, 200, path);
+    assert.deepEqual(await list('/v1/files'), [file_id, batch_file_id].toSorted());
+    assert.deepEqual(await list('/v1/batches'), [batch_id]);
+    for (const path of [
+      `/v1/knowledge-bases/${kb_id}`,
+      `/v1/files/${file_id}`,
+      `/v1/files/${batch_file_id}/content`,
+      `/v1/batches/${batch_id}`,
+      `/v1/responses/${response_id}`,
+      `/v1/conversations/${conversation_id}/items`,
+    ])
+      assert.equal((await api.send('GET', path, { key: limited.key })).status, 200, path);
   });
 
   it('is tried in every field of every route', () => {
@@ -462,22 +476,6 @@ async function addPeople(api: TestApi, organizationId: string, email: string): P
   await addInvitation(api.db.sql, grant, Date.now());
   const body = { token, email, password: 'correct horse battery' };
   assert.equal((await api.send('POST', '/v1/invitations/accept', { key: null, body })).status, 200);
-}
-
-/** Rows of an organization by the name of the table; only tables with rows. */
-async function countRows({ db }: TestApi, organizationId: string): Promise<Record<string, number>> {
-  const { rows: tables } = await db.execute(
-    "select table_name from information_schema.columns where column_name = 'organization_id' and table_schema = 'public' order by 1",
-  );
-  const counts: Record<string, number> = {};
-  for (const { table_name: table } of tables as { table_name: string }[]) {
-    const { rows } = await db.execute(`select count(*)::int as n from ${table} where organization_id = $1`, [
-      organizationId,
-    ]);
-    const { n } = rows[0] as { n: number };
-    if (n > 0) counts[table] = n;
-  }
-  return counts;
 }
 
 /** Asserts equal statuses, headers and bytes, except for the ids of the requests and of the resources. */

@@ -130,3 +130,19 @@ async function insertDocument(api: TestApi, { kb_id, ds_id }: { kb_id: string; d
   });
   return id;
 }
+
+/** Rows of an organization by the name of the table; only tables with rows. */
+export async function countRows({ db }: TestApi, organizationId: string): Promise<Record<string, number>> {
+  const { rows: tables } = await db.execute(
+    "select table_name from information_schema.columns where column_name = 'organization_id' and table_schema = 'public' order by 1",
+  );
+  const counts: Record<string, number> = {};
+  for (const { table_name: table } of tables as { table_name: string }[]) {
+    const { rows } = await db.execute(`select count(*)::int as n from ${table} where organization_id = $1`, [
+      organizationId,
+    ]);
+    const { n } = rows[0] as { n: number };
+    if (n > 0) counts[table] = n;
+  }
+  return counts;
+}

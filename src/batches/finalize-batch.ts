@@ -64,9 +64,9 @@ async function commit(
     const create = async (content: NewFile) => {
       if (content === null) return null;
       const id = newId('file');
-      const { organizationId } = batch;
+      const { organizationId, caller } = batch;
       const state = { purpose: 'batch', status: 'processed', statusDetails: null, createdAt: at } as const;
-      await commitFile(sql, { id, organizationId, ...content, ...state });
+      await commitFile(sql, { id, organizationId, createdBy: caller.keyId, ...content, ...state });
       return id;
     };
     const files = { outputFileId: await create(output), errorFileId: await create(errors) };

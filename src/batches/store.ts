@@ -1,5 +1,6 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql as expression } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { onlyCreated } from '../db/only-created.ts';
 import { type PageBounds, pageOrder } from '../db/page.ts';
 import type { BatchListQuery, BatchStatus } from './schema.ts';
 import { batches } from './tables.ts';
@@ -40,7 +41,7 @@ export function selectBatches(
   return sql
     .select()
     .from(batches)
-    .where(and(eq(batches.organizationId, organizationId), isAfter))
+    .where(and(eq(batches.organizationId, organizationId), onlyCreated(creator), isAfter))
     .orderBy(orderBy)
     .limit(bounds.limit + 1);
 }
@@ -70,6 +71,8 @@ export async function deleteBatchRow(sql: Sql, organizationId: string, id: strin
   await sql.delete(batches).where(hasBatchId(organizationId, id));
 }
 
+const creator = expression<string>`${batches.caller} ->> 'keyId'`;
+
 function hasBatchId(organizationId: string, id: string) {
-  return and(eq(batches.organizationId, organizationId), eq(batches.id, id));
+  return and(eq(batches.organizationId, organizationId), eq(batches.id, id), onlyCreated(creator));
 }

@@ -305,7 +305,7 @@ describe('files', () => {
     };
     const organizationId = await findOrganization(api.key);
     const file = { filename: 'out.jsonl', content: content(), purpose: () => 'batch' as const };
-    const row = await uploadFile(deps(), organizationId, file, forever);
+    const row = await uploadFile(deps(), { organizationId, keyId: 'key_1' }, file, forever);
     assert.equal((await api.send('GET', `/v1/files/${row.id}/content`)).text, '{"custom_id":"1"}\n');
   });
 
@@ -350,7 +350,7 @@ describe('files', () => {
     };
     const file = { filename: 'a.txt', content: content(), purpose: () => 'knowledge-base' as const };
     await assert.rejects(
-      uploadFile({ ...deps(), blobs: { ...api.blobs, put } }, organizationId, file, forever),
+      uploadFile({ ...deps(), blobs: { ...api.blobs, put } }, { organizationId, keyId: 'key_1' }, file, forever),
       /deleted as orphaned/,
     );
     assert.deepEqual(await api.db.sql.select().from(orphanedBlobs), []);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { invalidValue } from '../errors.ts';
 import { type FormSource, type IncomingForm, readForm } from '../http/multipart.ts';
+import type { Caller } from '../lib/caller.ts';
 import { type FilePurpose, REQUEST_PURPOSES, resolvePurpose, sanitizeFilename } from './formats.ts';
 import { MAX_UPLOAD_BYTES } from './schema.ts';
 import type { FileRow } from './store.ts';
@@ -11,11 +12,11 @@ const FORM_RULES = { file: 'file', maxFileBytes: MAX_UPLOAD_BYTES, fields: ['pur
 /** Stores the file of a multipart form while it arrives. Throws the errors of `readForm` and `uploadFile`. */
 export function receiveUpload(
   deps: UploadDeps,
-  organizationId: string,
+  caller: Pick<Caller, 'organizationId' | 'keyId'>,
   source: FormSource,
   signal: AbortSignal,
 ): Promise<FileRow> {
-  return readForm(source, FORM_RULES, signal, (form) => uploadFile(deps, organizationId, toNewFile(form), signal));
+  return readForm(source, FORM_RULES, signal, (form) => uploadFile(deps, caller, toNewFile(form), signal));
 }
 
 /** Returns the identity of an upload for idempotency: name, purpose and content, not the multipart boundary. */

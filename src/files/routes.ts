@@ -74,11 +74,11 @@ function uploadRoute(app: App, deps: FileDeps): void {
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {
-      const { organizationId } = toCall(request).caller;
+      const { caller } = toCall(request);
       const signal = disconnectSignal(reply);
       return respondOnce(deps, request, reply, {
         perform: async () => {
-          const row = await receiveUpload(deps, organizationId, request.raw, signal);
+          const row = await receiveUpload(deps, caller, request.raw, signal);
           // The content is checked after the response.
           return { response: { ...viewFile(row), status: 'uploaded' }, identity: uploadIdentity(row) };
         },

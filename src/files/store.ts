@@ -1,5 +1,6 @@
-import { and, asc, eq, sql as expression, inArray, lt, ne, type SQL } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, inArray, lt, ne, or, type SQL } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { onlyCreated } from '../db/only-created.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import { visibleKnowledgeBases } from '../lib/organization-context.ts';
 import type { FileListQuery } from './schema.ts';
@@ -67,22 +68,21 @@ export function lockFiles(sql: Sql, organizationId: string, ids: readonly string
 }
 
 /**
- * For a key that is limited to knowledge bases: excludes the files that only other knowledge bases use. Their tables
- * belong to a layer above this one.
+ * For a key that is limited to knowledge bases: the files that it has created, and those of its knowledge bases, whose
+ * tables belong to a layer above this one.
  */
 function visibleFiles(organizationId: string): SQL | undefined {
   const ids = visibleKnowledgeBases();
   if (ids === null) return undefined;
-  const visible = expression`s.knowledge_base_id = any(${expression.param([...ids])}::text[])`;
-  return expression`${files.id} not in (
-    select file_id from (
-      select knowledge_base_id, jsonb_array_elements_text(config -> 'file_ids') as file_id from data_sources
-      where organization_id = ${organizationId} and type = 'file_upload'
-      union all
-      select s.knowledge_base_id, p.file_id from posted_documents p join data_sources s on s.id = p.data_source_id
-      where s.organization_id = ${organizationId} and p.file_id is not null
-    ) s
-    group by file_id having not bool_or(${visible}))`;
+  const isVisible = expression`s.organization_id = ${organizationId}
+    and s.knowledge_base_id = any(${expression.param([...ids])}::text[])`;
+  const isUsed = expression`${files.id} in (
+    select jsonb_array_elements_text(s.config -> 'file_ids') from data_sources s
+    where ${isVisible} and s.type = 'file_upload'
+    union all
+    select p.file_id from posted_documents p join data_sources s on s.id = p.data_source_id
+    where ${isVisible} and p.file_id is not null)`;
+  return or(onlyCreated(files.createdBy), isUsed);
 }
 
 /** Whether a running job or batch uses the file. */

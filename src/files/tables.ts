@@ -6,6 +6,8 @@ export const files = pgTable(
   {
     id: text().primaryKey(),
     organizationId: text('organization_id').notNull(),
+    /** The key or user that uploaded it, or created the batch that wrote it; null before version 0.2. */
+    createdBy: text('created_by'),
     filename: text().notNull(),
     purpose: text({ enum: ['batch', 'knowledge-base', 'fine-tune'] }).notNull(),
     bytes: bigint({ mode: 'number' }).notNull(),

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { missingField } from '../errors.ts';
+import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { CHECK_FILE } from './check-job.ts';
 import { type FilePurpose, needsCheck, requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
@@ -27,7 +28,7 @@ export interface NewFile {
  */
 export async function uploadFile(
   deps: UploadDeps,
-  organizationId: string,
+  { organizationId, keyId }: Pick<Caller, 'organizationId' | 'keyId'>,
   file: NewFile,
   signal: AbortSignal,
 ): Promise<FileRow> {
@@ -45,6 +46,7 @@ export async function uploadFile(
       // Created after the upload: lists are in id order, and a reader that pages through must not miss the file.
       id: newId('file'),
       organizationId,
+      createdBy: keyId,
       filename,
       purpose: requirePurpose(file),
       ...stored,

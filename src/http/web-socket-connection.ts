@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import { type ApiError, webSocketTooOld } from '../errors.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { runForOrganization } from '../lib/organization-context.ts';
+import { runForCaller } from '../lib/organization-context.ts';
 import type { App } from './app.ts';
 import { type Authenticate, type AuthenticatedRequest, requireAccess, toCall } from './auth.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
@@ -207,7 +207,7 @@ export class Connection {
     const lease = await this.#deps.limiter.admit(caller, 'inference');
     try {
       requireAccess(caller, 'POST', this.#request.routeOptions.config);
-      await runForOrganization(caller.organizationId, () => this.#relay({ caller, requestId, lease }, message));
+      await runForCaller(caller, () => this.#relay({ caller, requestId, lease }, message));
     } finally {
       lease?.release();
     }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Caller } from './caller.ts';
 
-type Context = Pick<Caller, 'organizationId' | 'knowledgeBaseIds'>;
+type Context = Pick<Caller, 'organizationId' | 'knowledgeBaseIds'> & Partial<Pick<Caller, 'keyId'>>;
 
 const storage = new AsyncLocalStorage<Context>();
 
@@ -10,9 +10,9 @@ export function runForOrganization<Result>(organizationId: string, run: () => Re
   return storage.run({ organizationId }, run);
 }
 
-/** The same for a caller: lookups find only knowledge bases and files that its key may use. */
-export function runForCaller<Result>({ organizationId, knowledgeBaseIds }: Context, run: () => Result): Result {
-  return storage.run({ organizationId, ...(knowledgeBaseIds && { knowledgeBaseIds }) }, run);
+/** The same for a caller: lookups find only what its key may see. */
+export function runForCaller<Result>({ organizationId, keyId, knowledgeBaseIds }: Context, run: () => Result): Result {
+  return storage.run({ organizationId, ...(knowledgeBaseIds && keyId && { knowledgeBaseIds, keyId }) }, run);
 }
 
 /** The organization of the current request or job; empty for work of the service itself. */
@@ -23,4 +23,12 @@ export function currentOrganization(): string {
 /** Ids of the knowledge bases that the current request or job may use; null: all of its organization. */
 export function visibleKnowledgeBases(): readonly string[] | null {
   return storage.getStore()?.knowledgeBaseIds ?? null;
+}
+
+/**
+ * Id of the key of the current request if it is limited to knowledge bases: it sees only responses, conversations,
+ * batches and files that it has created. Null: all of its organization.
+ */
+export function limitedCreator(): string | null {
+  return storage.getStore()?.keyId ?? null;
 }

@@ -41,7 +41,7 @@ export async function startBackground(
     earlierItems,
   };
   await deps.db.sql.transaction(async (sql) => {
-    await insertResponse(sql, organizationId, response, { conversation, job });
+    await insertResponse(sql, call.caller, response, { conversation, job });
     const constraints = { key: response.id, group: organizationId };
     await deps.jobs.enqueue(sql, RUN_RESPONSE, { responseId: response.id }, constraints);
   });

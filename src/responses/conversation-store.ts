@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, lte, max } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { onlyCreated } from '../db/only-created.ts';
 import type { ConversationItem } from './conversation.ts';
 import { expiryBound } from './store.ts';
 import { conversationItems, conversations } from './tables.ts';
@@ -99,5 +100,9 @@ export async function deleteConversationItem(sql: Sql, conversationId: string, i
 }
 
 function isOwned(organizationId: string, id: string) {
-  return and(eq(conversations.id, id), eq(conversations.organizationId, organizationId));
+  return and(
+    eq(conversations.id, id),
+    eq(conversations.organizationId, organizationId),
+    onlyCreated(conversations.createdBy),
+  );
 }

@@ -33,7 +33,7 @@ export async function createResponse(
   const { organizationId } = call.caller;
   const save: SaveResponse = async (response) => {
     const write = async (sql: Sql) => {
-      if (shell.store) await insertResponse(sql, organizationId, response, { conversation });
+      if (shell.store) await insertResponse(sql, call.caller, response, { conversation });
       await extendConversation(sql, organizationId, response, conversation.slice(earlierItems));
     };
     await (shell.conversation == null ? write(deps.db.sql) : deps.db.sql.transaction(write));

@@ -51,6 +51,7 @@ export async function createConversation(
   const row = {
     id: newId('conversation'),
     organizationId: call.caller.organizationId,
+    createdBy: call.caller.keyId,
     metadata: JSON.stringify(checkMetadata(metadata, 'metadata')),
     createdAt: now,
     usedAt: now,

@@ -1,5 +1,7 @@
 import { and, arrayContains, asc, eq, sql as expression, gt, inArray, lte } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { onlyCreated } from '../db/only-created.ts';
+import type { Caller } from '../lib/caller.ts';
 import { isId } from '../lib/ids.ts';
 import type { ConversationItem } from './conversation.ts';
 import { NO_PROGRESS, type ResponseProgress } from './emitter.ts';
@@ -16,13 +18,14 @@ const RETENTION_MS = 24 * 60 * 60 * 1000;
 /** Inserts a response with the conversation before it. `job`: what a background response runs with. */
 export async function insertResponse(
   sql: Sql,
-  organizationId: string,
+  { organizationId, keyId }: Pick<Caller, 'organizationId' | 'keyId'>,
   response: ResponseResource,
   { conversation, job }: { conversation: readonly ConversationItem[]; job?: object },
 ): Promise<void> {
   await sql.insert(responses).values({
     id: response.id,
     organizationId,
+    createdBy: keyId,
     status: response.status,
     response: JSON.stringify(response),
     conversation: JSON.stringify(conversation),
@@ -86,7 +89,11 @@ export async function deleteExpiredResponses(sql: Sql, now: Date): Promise<void>
 }
 
 function isStored(organizationId: string, now: Date) {
-  return and(eq(responses.organizationId, organizationId), gt(responses.createdAt, expiryBound(now)));
+  return and(
+    eq(responses.organizationId, organizationId),
+    gt(responses.createdAt, expiryBound(now)),
+    onlyCreated(responses.createdBy),
+  );
 }
 
 /** Responses created at or before this time have expired, and so have conversations last used then. */

@@ -6,6 +6,8 @@ export const responses = pgTable(
   {
     id: text().primaryKey(),
     organizationId: text('organization_id').notNull(),
+    /** The key or user that created it; null before version 0.2. A key limited to knowledge bases sees only its own. */
+    createdBy: text('created_by'),
     status: text({ enum: ['completed', 'incomplete', 'failed', 'queued', 'in_progress', 'cancelled'] }).notNull(),
     /** The response as JSON. While a background response runs, without what its events add. */
     response: text().notNull(),
@@ -46,6 +48,8 @@ export const conversations = pgTable(
   {
     id: text().primaryKey(),
     organizationId: text('organization_id').notNull(),
+    /** As in `responses`. */
+    createdBy: text('created_by'),
     /** JSON object. */
     metadata: text().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),

@@ -55,7 +55,7 @@ const properties = {
       [Type.Array(Type.String(), { minItems: 1, maxItems: MAX_KNOWLEDGE_BASES, uniqueItems: true }), Type.Null()],
       {
         description:
-          'Knowledge bases that the key may use. All others are unknown to it, and it creates none. Null: all.',
+          'Knowledge bases that the key may use. All others are unknown to it, and it creates none. Of files, responses, conversations and batches it sees those that it has created. Null: all.',
       },
     ),
   ),

@@ -95,8 +95,8 @@ function parseUse(request: FastifyRequest, claim: Pick<KeyUse, 'processId' | 'cl
     throw invalidValue('Idempotency-Key', `must have 1 to ${MAX_KEY_CHARACTERS} characters`);
   }
   const identity = [request.method, request.url, JSON.stringify(request.body ?? null)];
-  // A secret is not replayed to another key of the organization, which may have fewer rights.
-  if (isSealed(request)) identity.push(request.caller.keyId);
+  // The key may have fewer rights than the one that sent the request first.
+  if (isSealed(request) || request.caller.knowledgeBaseIds != null) identity.push(request.caller.keyId);
   const fingerprint = createHash('sha256').update(identity.join('\n')).digest('hex');
   return { organizationId: request.caller.organizationId, key, fingerprint, ...claim };
 }
