@@ -162,12 +162,16 @@ export function useService(options: ServiceOptions = {}): Service {
 }
 
 /**
- * Runs a `quire` command on a data folder in its own process, which gets `killSignal` (SIGKILL) after `killAfterMs` if
- * set.
+ * Runs a `quire` command on a data folder in its own process, which gets `killSignal` (SIGKILL) after `killAfterMs`, or
+ * when `killWhen` resolves, if set.
  */
 export async function runQuire(
   args: readonly string[],
-  options: ServiceOptions & { killAfterMs?: number; killSignal?: NodeJS.Signals } = {},
+  options: ServiceOptions & {
+    killAfterMs?: number;
+    killWhen?: () => Promise<unknown>;
+    killSignal?: NodeJS.Signals;
+  } = {},
 ): Promise<CommandResult> {
   const dataDir = options.dataDir ?? newDataDir();
   const { child, stdout, stderr, ended } = launch(args, dataDir, await serviceEnvironment(dataDir, options.env), {
@@ -177,6 +181,7 @@ export async function runQuire(
     options.killAfterMs === undefined
       ? null
       : setTimeout(() => child.kill(options.killSignal ?? 'SIGKILL'), options.killAfterMs);
+  void options.killWhen?.().then(() => child.kill(options.killSignal ?? 'SIGKILL'));
   const how = await ended;
   if (kill !== null) clearTimeout(kill);
   return { ...how, stdout: stdout(), stderr: stderr() };

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { pause, retry } from '../lib/retry.ts';
 import { LEASE_SECONDS, MIGRATIONS_FOLDER } from './db.ts';
 import { concurrentIndexes, type MigrationPhase, migrationPhase } from './migration-phase.ts';
+import { requireNoUnfinishedMove } from './unfinished-move.ts';
 
 /** Advisory lock of migrations: any number that nothing else in the database uses. */
-const MIGRATION_LOCK = 7_155_021_842;
+export const MIGRATION_LOCK = 7_155_021_842;
 /** Polled: a session that waits in `pg_advisory_lock` holds a snapshot, for which `create index concurrently` waits. */
 const LOCK_POLL_MS = 100;
 /** While a statement waits for its table lock, other statements on the table wait behind it. */
@@ -42,6 +43,8 @@ export interface MigrateOptions {
   isExclusive: boolean;
   /** Default: the migrations of this version. */
   folder?: string;
+  /** Whether a move of another database into this one may be unfinished, because it calls this. */
+  isMoveTarget?: boolean;
 }
 
 /** Reads the version of the newest migration of this program. Processes register it beside their lease. */
@@ -57,6 +60,7 @@ export async function migrate(pool: Pool, options: MigrateOptions): Promise<stri
   try {
     await connection.query('set statement_timeout = 0');
     while (!(await tryLock(connection))) await pause(LOCK_POLL_MS);
+    if (options.isMoveTarget !== true) await requireNoUnfinishedMove(connection);
     const migrations = readMigrations(options.folder ?? MIGRATIONS_FOLDER);
     const pending = await selectPending(connection, migrations);
     if (pending.length === migrations.length) {
@@ -86,6 +90,18 @@ async function selectPending(connection: PoolClient, migrations: readonly Migrat
     create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint);
     alter table drizzle.__drizzle_migrations add column if not exists phase text;
     reset client_min_messages`);
+  return readPending(connection, migrations);
+}
+
+/**
+ * Returns the names of the migrations of this version that the database lacks, without changing the database. Throws an
+ * `OperatorError` when a newer version has contracted the schema, or the database has no tables of Quire.
+ */
+export async function readPendingMigrations(connection: ClientBase): Promise<string[]> {
+  return (await readPending(connection, readMigrations(MIGRATIONS_FOLDER))).map(({ name }) => name);
+}
+
+async function readPending(connection: ClientBase, migrations: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await connection.query('select hash, created_at, phase from drizzle.__drizzle_migrations');
   const last = migrations.at(-1)?.version ?? 0;
   const unknown = rows.filter((row) => Number(row.created_at) > last && row.phase !== 'expand').length;

@@ -28,9 +28,13 @@ export interface PostgresServer extends Pick<Database, 'description' | 'isExclus
 
 /** Opens a PostgreSQL by its URL; waits while it starts or recovers. Throws an `OperatorError` without response. */
 export function openPostgres(url: string, logger: Logger): Promise<Database> {
+  return openPool(serverAt(url), logger);
+}
+
+/** Describes the PostgreSQL at a URL. */
+export function serverAt(url: string): PostgresServer {
   const name = `The database at ${withoutPassword(url)}`;
-  const connection = { connectionString: url };
-  return openPool({ connection, name, description: 'PostgreSQL', isExclusive: false }, logger);
+  return { connection: { connectionString: url }, name, description: 'PostgreSQL', isExclusive: false };
 }
 
 /** Opens connections to a running server. Throws an `OperatorError` when it does not respond. */
@@ -94,7 +98,8 @@ function closeOnce(close: () => Promise<void>): () => Promise<void> {
   };
 }
 
-function withoutPassword(url: string): string {
+/** The URL without user, password and parameters, for messages. */
+export function withoutPassword(url: string): string {
   try {
     const parsed = new URL(url);
     return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;

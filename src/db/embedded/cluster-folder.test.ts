@@ -75,7 +75,7 @@ describe('requireNoPglite', () => {
       writeFileSync(join(dataDir, 'db/PG_VERSION'), '18\n');
       await assert.rejects(
         requireNoPglite(dataDir),
-        /^OperatorError: .*an earlier version of Quire.*QUIRE_DATA_DIR.*Nothing was changed/,
+        /^OperatorError: .*PGlite \(db\).*GET \/v1\/files.*QUIRE_DATA_DIR.*Nothing was changed/,
       );
     } finally {
       rmSync(dataDir, { recursive: true });

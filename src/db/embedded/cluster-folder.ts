@@ -52,7 +52,7 @@ export async function requireNoPglite(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'db');
   if (!(await exists(join(folder, 'PG_VERSION')))) return;
   throw new OperatorError(
-    `The data folder ${dataDir} holds the database of an earlier version of Quire (db), which this version cannot read. Start that version again, or set QUIRE_DATA_DIR to a new folder and ingest the documents again. Nothing was changed.`,
+    `The data folder ${dataDir} holds a database of PGlite (db), which Quire 0.1 used. It can be neither opened nor moved: PGlite writes the files of a 32-bit machine, which PostgreSQL does not read. To get the documents, start Quire 0.1 on the folder and download the files (GET /v1/files, GET /v1/files/{file_id}/content); then set QUIRE_DATA_DIR to a new folder and ingest them again. Keys, users and usage cannot be taken over. Nothing was changed.`,
   );
 }
 
