@@ -87,6 +87,22 @@ describe('quire kb eval', () => {
     }
   });
 
+  it('lets a judge model score the answers, and says when the baseline has no scores', async () => {
+    const { id } = JSON.parse((await run('--questions', path, '--json')).stdout);
+    api.engine.play(({ prompt }) => {
+      const text = prompt.kind === 'chat' ? String(prompt.messages.at(-1)?.content) : '';
+      const verdict = text.includes('question 0?') ? 'none' : 'wrong';
+      return stream(words(text.startsWith('{') ? JSON.stringify({ reason: 'No.', verdict }) : 'It opens at nine.'));
+    });
+    const judge = ['--judge', 'general-70b', '--fail-above', 'judge_failed=0.05'];
+    const { code, stdout, stderr } = await run('--questions', path, '--baseline', id, ...judge);
+    assert.match(stdout, /judge_wrong +0\.900 +10\njudge_declined +0\.000 +10\njudge_failed +0\.100 +10\n/);
+    assert.match(stdout, /Answers scored by general-70b\.\n.*The baseline was not scored by a judge model/);
+    assert.deepEqual([code, /judge_failed is 0\.100, above 0\.05/.test(stderr)], [1, true], stderr);
+    const only = await run('--questions', path, '--retrieval-only', ...judge);
+    assert.deepEqual([only.code, /leave --retrieval-only out/.test(only.stderr)], [1, true]);
+  });
+
   it('exits with 1 below or above a threshold, and for a measure without questions', async () => {
     const args = [
       '--fail-below',

@@ -27,6 +27,7 @@ interface EvalOptions {
   generate?: number;
   model: string;
   retrievalOnly?: boolean;
+  judge?: string;
   search?: string;
   hybridWeight?: number;
   topK?: number;
@@ -50,6 +51,7 @@ export function evaluateCommand(): CliCommand {
     .option('--generate <count>', 'Generate a question for each of so many passages instead', parseCount)
     .option('--model <id>', 'Chat model that answers, and that generates questions', DEFAULT_MODEL)
     .option('--retrieval-only', 'Measure the search only')
+    .option('--judge <model>', 'Chat model that scores the answers against their reference')
     .option('--search <type>', 'hybrid, vector or keyword')
     .option('--hybrid-weight <number>', 'Weight of the vectors in a hybrid search, 0 to 1', parseWeight)
     .option('--top-k <count>', 'Chunks that the model answers from, 1 to 50', parseCount)
@@ -62,6 +64,7 @@ export function evaluateCommand(): CliCommand {
     .examples(
       'kb eval Harbour --questions questions.jsonl --fail-below recall@5=0.8',
       'kb eval Harbour --generate 50 --baseline eval_01k...',
+      'kb eval Harbour --questions questions.jsonl --judge general-70b',
     )
     .action(evaluate);
 }
@@ -97,9 +100,11 @@ async function evaluate(name: string, options: EvalOptions): Promise<void> {
 }
 
 async function buildRequest(options: EvalOptions): Promise<object> {
-  const { questions, generate, model, baseline, seed, search, hybridWeight, topK, rerank } = options;
+  const { questions, generate, model, judge, baseline, seed, search, hybridWeight, topK, rerank } = options;
   if ((questions === undefined) === (generate === undefined))
     throw new OperatorError('Name either --questions FILE or --generate COUNT.');
+  if (judge !== undefined && options.retrievalOnly)
+    throw new OperatorError('--judge scores answers: leave --retrieval-only out.');
   const configuration = {
     ...(!options.retrievalOnly && { model }),
     ...(search !== undefined && { search_type: search }),
@@ -112,6 +117,7 @@ async function buildRequest(options: EvalOptions): Promise<object> {
       ? { generate: { count: generate, model } }
       : { questions: await readQuestions(questions) }),
     configuration,
+    ...(judge !== undefined && { judge_model: judge }),
     ...(baseline !== undefined && { baseline_id: baseline }),
     ...(seed !== undefined && { seed }),
   };
@@ -152,6 +158,7 @@ function formatEvaluation({
   summary,
   comparison,
   cost_micros,
+  judge_model,
 }: EvaluationResource): string {
   const { total, completed, dropped } = question_counts;
   const number = (value: number | null | undefined) => (value === null || value === undefined ? '-' : value.toFixed(3));
@@ -183,7 +190,10 @@ function formatEvaluation({
     ...(rows.length === 0 ? [] : ['', formatTable([header, ...rows]), '']),
     ...(latency.length === 0 ? [] : [`Median duration: ${latency.join(', ')}.`]),
     `Cost: ${formatCredits(cost_micros)} credits.`,
-    ...(comparison === null ? [] : [`Compared with ${comparison.baseline_id}: ${VERDICTS[comparison.verdict]}`]),
+    ...(judge_model === null ? [] : [`Answers scored by ${judge_model}.`]),
+    ...(comparison === null
+      ? []
+      : [`Compared with ${comparison.baseline_id}: ${VERDICTS[comparison.verdict]}${JUDGED[comparison.judged]}`]),
   ].join('\n');
 }
 
@@ -192,6 +202,14 @@ const VERDICTS = {
   worse: 'worse.',
   mixed: 'some measures are better, others worse.',
   unclear: 'no difference beyond chance.',
+} as const;
+
+const JUDGED = {
+  neither: '',
+  both: '',
+  baseline_only: ' Only the baseline was scored by a judge model; its measures are not compared.',
+  evaluation_only: ' The baseline was not scored by a judge model; its measures are not compared.',
+  different_models: ' Other judge models scored the baseline; their measures are not compared.',
 } as const;
 
 /** Throws unless the evaluation has passed, so that the exit code says so. */

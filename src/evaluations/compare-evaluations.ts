@@ -11,6 +11,9 @@ const CONFIDENCE = 0.95;
 /** Questions below which nothing is said: the interval of a handful of differences is too short. */
 const MIN_QUESTIONS = 8;
 
+/** Measures of the judge model. A question without a verdict in one evaluation is not compared by them. */
+const JUDGE_MEASURES: readonly string[] = ['judge_right', 'judge_wrong', 'judge_declined'];
+
 /** A question with its measures. */
 export interface MeasuredQuestion {
   question: Question;
@@ -26,17 +29,22 @@ export async function compareMeasures(
   baseline: readonly MeasuredQuestion[],
   current: readonly MeasuredQuestion[],
   seed: number,
-): Promise<Omit<EvaluationComparison, 'baseline_id'>> {
+  judged: EvaluationComparison['judged'] = 'neither',
+): Promise<Omit<EvaluationComparison, 'baseline_id' | 'baseline_knowledge_base_id'>> {
   const before = new Map(baseline.map((one) => [questionKey(one.question), one.measures]));
   const pairs = current.flatMap(({ question, measures }) => {
     const other = before.get(questionKey(question));
     return other === undefined ? [] : [{ before: other, after: measures }];
   });
   const measures: EvaluationComparison['measures'] = [];
-  const samples = [...Object.keys(MEASURES), ...COSTS].flatMap((name) => {
+  const names = [...Object.keys(MEASURES), ...COSTS].filter((name) => name !== 'judge_failed');
+  const samples = names.flatMap((name) => {
+    const isOfJudge = JUDGE_MEASURES.includes(name);
+    if (isOfJudge && judged !== 'both') return [];
     const values = pairs.flatMap(({ before, after }) => {
       const [from, to] = [before[name], after[name]];
-      return from === undefined || to === undefined ? [] : [{ from, to }];
+      if (from === undefined || to === undefined) return [];
+      return isOfJudge && (before['judge_failed'] || after['judge_failed']) ? [] : [{ from, to }];
     });
     return values.length === 0 ? [] : [{ name, values }];
   });
@@ -61,7 +69,7 @@ export async function compareMeasures(
   const verdicts = new Set(measures.flatMap(({ name, verdict }) => (name in MEASURES ? [verdict] : [])));
   const isBoth = verdicts.has('better') && verdicts.has('worse');
   const verdict = isBoth ? 'mixed' : verdicts.has('better') ? 'better' : verdicts.has('worse') ? 'worse' : 'unclear';
-  return { questions: pairs.length, verdict, measures };
+  return { questions: pairs.length, verdict, judged, measures };
 }
 
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
@@ -75,13 +83,10 @@ export async function compareWithBaseline(
   evaluation: EvaluationRow,
   results: readonly MeasuredQuestion[],
 ): Promise<EvaluationComparison | null> {
-  const { baselineId, organizationId, seed } = evaluation;
+  const { baselineId, organizationId } = evaluation;
   const baseline = baselineId === null ? null : await selectEvaluation(db.sql, organizationId, { id: baselineId });
   if (baseline?.status !== 'completed') return null;
-  return {
-    baseline_id: baseline.id,
-    ...(await compareMeasures(await selectMeasures(db.sql, baseline.id), results, seed)),
-  };
+  return compareResults(evaluation, baseline, { before: await selectMeasures(db.sql, baseline.id), after: results });
 }
 
 /** Compares two evaluations. Throws 400 unless both have completed. */
@@ -97,5 +102,24 @@ export async function compareEvaluations(
     if (status !== 'completed') throw invalidValue(param, `must be a completed evaluation; this one is ${status}`);
   }
   const [before, after] = [await selectMeasures(db.sql, baseline.id), await selectMeasures(db.sql, evaluation.id)];
-  return { baseline_id: baseline.id, ...(await compareMeasures(before, after, evaluation.seed)) };
+  return compareResults(evaluation, baseline, { before, after });
+}
+
+async function compareResults(
+  evaluation: EvaluationRow,
+  baseline: EvaluationRow,
+  { before, after }: Record<'before' | 'after', readonly MeasuredQuestion[]>,
+): Promise<EvaluationComparison> {
+  const judged = compareJudges(baseline.judgeModel, evaluation.judgeModel);
+  const ids = { baseline_id: baseline.id, baseline_knowledge_base_id: baseline.knowledgeBaseId };
+  return { ...ids, ...(await compareMeasures(before, after, evaluation.seed, judged)) };
+}
+
+/** Verdicts of two judge models differ in the judges, so they are not compared. */
+function compareJudges(before: string | null, after: string | null): EvaluationComparison['judged'] {
+  if (before === null || after === null) {
+    if (before === after) return 'neither';
+    return before === null ? 'evaluation_only' : 'baseline_only';
+  }
+  return before === after ? 'both' : 'different_models';
 }

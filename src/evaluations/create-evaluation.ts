@@ -57,8 +57,10 @@ export async function createEvaluation(
       : await findRow('questionSet', question_set_id, 'question_set_id', () =>
           selectQuestionSet(deps.db.sql, organizationId, { id: question_set_id, baseId }),
         );
-  const configuration = { ...set?.configuration, ...body.configuration };
-  await requireConfiguration(deps, call, baseId, configuration);
+  const configuration = changeConfiguration(set?.configuration, body.configuration);
+  const judgeModel = body.judge_model === undefined ? (set?.judgeModel ?? null) : body.judge_model;
+  await requireConfiguration(deps, call, baseId, { configuration, judgeModel });
+  requireJudgedAnswers({ configuration, judgeModel });
   if (generate !== null) requireModel(deps, caller, generate.model, 'generate.model');
   if (baseline_id !== undefined)
     await findRow('evaluation', baseline_id, 'baseline_id', () =>
@@ -74,6 +76,7 @@ export async function createEvaluation(
     name: body.name ?? set?.name ?? base.name,
     caller: storeCaller(caller),
     configuration,
+    judgeModel,
     generate,
     seed: body.seed ?? 0,
     // A run of a set is compared with the run before.
@@ -111,17 +114,36 @@ export async function queueEvaluation(
   await jobs.enqueue(sql, RUN_EVALUATION, { evaluationId: row.id }, { key: row.id, group: row.organizationId });
 }
 
+/** Returns a configuration with changes. Null removes a field. */
+function changeConfiguration(
+  base: EvaluationConfiguration = {},
+  changes: CreateEvaluation['configuration'] = {},
+): EvaluationConfiguration {
+  const fields = Object.entries({ ...base, ...changes });
+  return Object.fromEntries(fields.filter(([, value]) => value !== null));
+}
+
+/** How an evaluation answers, and the model that scores its answers. */
+type JudgedConfiguration = Pick<EvaluationRow, 'configuration' | 'judgeModel'>;
+
 /** Throws 403 and 404 as the calls of an evaluation would: for models that are unknown or not of the key. */
 export async function requireConfiguration(
   deps: Pick<Deps, 'db' | 'models'>,
   call: Call,
   baseId: string,
-  { model, rerank, rerank_model }: EvaluationConfiguration,
+  { configuration: { model, rerank, rerank_model }, judgeModel }: JudgedConfiguration,
 ): Promise<void> {
   await findKnowledgeBases(deps, call, [baseId], 'kb_id');
   if (model !== undefined) requireModel(deps, call.caller, model, 'configuration.model');
   if (rerank || rerank_model !== undefined)
     resolveModel(deps, call.caller, { kind: 'rerank', model: rerank_model, param: 'configuration.rerank_model' });
+  if (judgeModel !== null) requireModel(deps, call.caller, judgeModel, 'judge_model');
+}
+
+/** Throws 400 for a judge model without a model whose answers it scores. */
+export function requireJudgedAnswers({ configuration, judgeModel }: JudgedConfiguration): void {
+  if (judgeModel !== null && configuration.model === undefined)
+    throw invalidValue('judge_model', "must not be given without 'configuration.model'");
 }
 
 function requireModel(deps: Pick<Deps, 'models'>, caller: Caller, model: string, param: string): void {

@@ -1,13 +1,12 @@
 import { and, eq, sql as fragment, gte } from 'drizzle-orm';
-import { collectChat } from '../chat/collect-chat.ts';
-import { parseChatCall } from '../chat/parse-call.ts';
-import { type ChatDeps, startChat } from '../chat/start-chat.ts';
+import type { ChatDeps } from '../chat/start-chat.ts';
 import type { Sql } from '../db/db.ts';
 import { chunks, documents } from '../knowledge-bases/documents/tables.ts';
 import type { Call } from '../lib/caller.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
 import { containsFact, normalizeTokens } from './evidence.ts';
 import { isDeclined } from './measures.ts';
+import { promptModel } from './prompt-model.ts';
 import type { Question } from './schema.ts';
 import { type EvaluationResultRow, type EvaluationRow, insertQuestions } from './store.ts';
 
@@ -16,7 +15,6 @@ const MIN_PASSAGE_CHARACTERS = 200;
 const MAX_QUESTION_CHARACTERS = 500;
 /** Longer answers are no facts, and equal none of another model. */
 const MAX_ANSWER_CHARACTERS = 120;
-const MAX_TOKENS = 300;
 
 const WRITE = [
   'Write one question that a reader of the handbook could ask and that the passage below answers.',
@@ -28,18 +26,11 @@ const ANSWER =
   'Answer the question from the passage below, briefly. If the passage does not answer it, say "not stated".';
 const NOT_STATED = /\bnot stated\b/i;
 
-const FORMAT = {
-  type: 'json_schema',
-  json_schema: {
-    name: 'question',
-    strict: true,
-    schema: {
-      type: 'object',
-      properties: { question: { type: 'string' }, answer: { type: 'string' } },
-      required: ['question', 'answer'],
-      additionalProperties: false,
-    },
-  },
+const SCHEMA = {
+  type: 'object',
+  properties: { question: { type: 'string' }, answer: { type: 'string' } },
+  required: ['question', 'answer'],
+  additionalProperties: false,
 } as const;
 
 /** Inserts a question to generate for each of `count` chunks. Depends on the seed and the texts only. */
@@ -79,17 +70,9 @@ export async function generateQuestion(
     .where(eq(chunks.id, row.chunkId ?? ''));
   const model = evaluation.generate?.model;
   if (chunk === undefined || model === undefined) return { status: 'dropped' };
-  const ask = async (system: string, user: string, format?: typeof FORMAT): Promise<string> => {
-    const messages = [
-      { role: 'system' as const, content: system },
-      { role: 'user' as const, content: user },
-    ];
-    const options = { temperature: 0, seed: evaluation.seed, max_tokens: MAX_TOKENS };
-    const chat = parseChatCall(deps, call, { model, messages, ...options, ...(format && { response_format: format }) });
-    const { choices } = await collectChat(await startChat(deps, chat, signal));
-    return choices[0]?.message.content ?? '';
-  };
-  const written = parseQuestion(await ask(WRITE, `Passage:\n${chunk.text}`, FORMAT as never), chunk.text);
+  const ask = (system: string, user: string, schema?: object) =>
+    promptModel(deps, call, { model, seed: evaluation.seed, system, user, ...(schema && { schema }) }, signal);
+  const written = parseQuestion(await ask(WRITE, `Passage:\n${chunk.text}`, SCHEMA), chunk.text);
   if (written === null) return { status: 'dropped' };
   const reply = await ask(ANSWER, `Passage:\n${chunk.text}\n\nQuestion: ${written.question}`);
   const isAnswered =

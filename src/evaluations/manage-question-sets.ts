@@ -9,7 +9,7 @@ import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { storeCaller } from '../lib/stored-caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
-import { requireConfiguration, requireQuestions } from './create-evaluation.ts';
+import { requireConfiguration, requireJudgedAnswers, requireQuestions } from './create-evaluation.ts';
 import {
   deleteQuestionSetRow,
   insertQuestionSet,
@@ -53,12 +53,13 @@ export async function createQuestionSet(
     questions: body.questions,
     schedule: body.schedule ?? null,
     configuration: body.configuration ?? {},
+    judgeModel: body.judge_model ?? null,
     caller: storeCaller(call.caller),
     createdAt: at,
     updatedAt: at,
   };
   requireSet(row);
-  await requireConfiguration(deps, call, base.id, row.configuration);
+  await requireConfiguration(deps, call, base.id, row);
   await insertQuestionSet(deps.db.sql, row);
   return viewSet(deps, row);
 }
@@ -87,13 +88,15 @@ export async function updateQuestionSet(
   params: QuestionSetParams,
   body: UpdateQuestionSet,
 ): Promise<QuestionSet> {
-  await requireConfiguration(deps, call, params.kb_id, body.configuration ?? {});
+  const { configuration = {}, judge_model: judgeModel = null } = body;
+  await requireConfiguration(deps, call, params.kb_id, { configuration, judgeModel });
   const row = await deps.db.sql.transaction(async (sql) => {
     const current = await findSet({ sql }, call, params, lockQuestionSet);
-    const { add_questions = [], questions = current.questions, ...changes } = body;
+    const { add_questions = [], questions = current.questions, judge_model = current.judgeModel, ...changes } = body;
     const changed: QuestionSetRow = {
       ...current,
       ...changes,
+      judgeModel: judge_model,
       questions: [...questions, ...add_questions],
       caller: storeCaller(call.caller),
       updatedAt: new Date(deps.now()),
@@ -119,6 +122,7 @@ function requireSet(row: QuestionSetRow): void {
   if (row.questions.length > MAX_QUESTIONS)
     throw invalidValue('add_questions', `must leave at most ${MAX_QUESTIONS} questions`);
   requireQuestions(row.questions, 'questions');
+  requireJudgedAnswers(row);
 }
 
 /** A set of another knowledge base, or of one of another organization, is not found. */
@@ -145,6 +149,7 @@ async function viewListedSets({ db }: Pick<Deps, 'db'>, rows: readonly QuestionS
     question_count: row.questions.length,
     schedule: row.schedule,
     configuration: row.configuration,
+    judge_model: row.judgeModel,
     last_verdict: runs.find(({ questionSetId }) => questionSetId === row.id)?.comparison?.verdict ?? null,
     created_at: toUnixSeconds(row.createdAt),
     updated_at: toUnixSeconds(row.updatedAt),

@@ -210,7 +210,8 @@ describe('a comparison', () => {
     const { questions, measures } = await compareMeasures(run(ones), swapped.toReversed(), 0);
     assert.deepEqual([questions, measures[0]?.baseline, measures[0]?.value], [20, 1, 0.4]);
     const other = run(dropped).map(({ question, measures }) => ({ question: { ...question, answer: 'b' }, measures }));
-    assert.deepEqual(await compareMeasures(run(ones), other, 0), { questions: 0, verdict: 'unclear', measures: [] });
+    const nothing = { questions: 0, verdict: 'unclear', judged: 'neither', measures: [] };
+    assert.deepEqual(await compareMeasures(run(ones), other, 0), nothing);
     assert.equal(await verdict(run(ones.slice(0, 7)), run(Array(7).fill(0))), 'unclear');
     assert.equal(await verdict(run(ones.slice(0, 8)), run(Array(8).fill(0))), 'worse');
   });

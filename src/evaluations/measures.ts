@@ -1,6 +1,6 @@
 import { declines } from '../knowledge-bases/grounding/attribution.ts';
 import { containsFact, type EvidenceSource, listEvidence, listFacts, normalizeTokens } from './evidence.ts';
-import type { Question } from './schema.ts';
+import type { Judgement, Question } from './schema.ts';
 
 /** Measures of a question, 0 to 1 each, and whether a higher value is better. Measures of `COSTS` are no quality. */
 export const MEASURES = {
@@ -14,6 +14,10 @@ export const MEASURES = {
   answers_declined: 'lower',
   citations_correct: 'higher',
   refusals_correct: 'higher',
+  judge_right: 'higher',
+  judge_wrong: 'lower',
+  judge_declined: 'lower',
+  judge_failed: 'lower',
 } as const;
 
 /** Cost in micros and durations of a question. */
@@ -80,6 +84,16 @@ export function measureAnswer(question: Question, { text, cited }: MeasuredAnswe
       answers_declined: Number(declined),
     }),
     ...(!declined && { citations_correct: citations }),
+  };
+}
+
+/** Measures of a judgement: one of the four is 1. A judgement without a verdict is not right. */
+export function measureJudgement({ verdict }: Judgement): QuestionMeasures {
+  return {
+    judge_right: Number(verdict === 'right'),
+    judge_wrong: Number(verdict === 'wrong'),
+    judge_declined: Number(verdict === 'declined'),
+    judge_failed: Number(verdict === null),
   };
 }
 

@@ -43,8 +43,8 @@ async function queueRun(deps: ScheduleDeps, { id, ...set }: QuestionSetRow, last
     // Another process may have queued it, or a caller deleted it, since it was selected.
     if (row === null || current?.id !== last?.id) return;
     const [baseline] = await selectNewestRuns(sql, [id], 'completed');
-    const { organizationId, knowledgeBaseId, name, caller, configuration, questions } = row;
-    const source = { organizationId, knowledgeBaseId, questionSetId: id, name, caller, configuration };
+    const { organizationId, knowledgeBaseId, name, caller, configuration, judgeModel, questions } = row;
+    const source = { organizationId, knowledgeBaseId, questionSetId: id, name, caller, configuration, judgeModel };
     const run = {
       ...source,
       generate: null,

@@ -14,9 +14,10 @@ import { restoreCaller } from '../lib/stored-caller.ts';
 import { type ReservedUsage, releaseCredits } from '../lib/usage-record.ts';
 import { compareWithBaseline } from './compare-evaluations.ts';
 import { generateQuestion, sampleChunks } from './generate-questions.ts';
-import { averageMeasures, percentile } from './measures.ts';
+import { describeReference, judgeAnswer } from './judge-answer.ts';
+import { averageMeasures, measureJudgement, percentile } from './measures.ts';
 import { type EvaluatedBase, runQuestion } from './run-question.ts';
-import type { EvaluationSummary } from './schema.ts';
+import type { EvaluationSummary, Judgement } from './schema.ts';
 import {
   clearUnrecorded,
   type EvaluationResultRow,
@@ -28,6 +29,7 @@ import {
   selectUnrecordedSteps,
   updateEvaluation,
 } from './store.ts';
+import type { QuestionOutcome } from './tables.ts';
 
 /** Dependencies of evaluations that run. */
 export type EvaluationWorkerDeps = ChatDeps & Pick<Deps, 'jobs' | 'chargeTokens'>;
@@ -109,12 +111,13 @@ async function runPending(run: Run): Promise<void> {
   const pending = await selectPending(run.deps.db.sql, run.evaluation.id);
   const runRow = async (row: EvaluationResultRow) => {
     let step: EvaluationResultRow | null = row;
-    // A generated question takes two steps, each stored with its usage.
+    // To generate a question, to answer it, and to judge the answer are steps, each stored with its usage.
     while (step !== null && !run.stop.aborted) step = await runStep(run, step);
   };
   await forEachConcurrent(pending, CONCURRENT_QUESTIONS, runRow, run.stop);
 }
 
+type StepInput = Pick<Run, 'context' | 'evaluation'> & { row: EvaluationResultRow };
 type StepChanges = Partial<Pick<EvaluationResultRow, 'status' | 'question' | 'result' | 'error'>>;
 
 /** Runs and stores one step of a question, with retries. Returns the row of its next step; null after the last one. */
@@ -122,7 +125,7 @@ async function runStep(run: Run, row: EvaluationResultRow): Promise<EvaluationRe
   const { deps } = run;
   const usage: ReservedUsage[] = [];
   const recordUsage: Deps['recordUsage'] = async (record, reservation) => void usage.push({ record, reservation });
-  const step = row.question === null ? generateQuestion : answerQuestion;
+  const step = row.question === null ? generateQuestion : row.result === null ? answerQuestion : judgeStep;
   const attempt = async (): Promise<StepChanges> => {
     releaseCredits(usage.splice(0));
     try {
@@ -138,44 +141,73 @@ async function runStep(run: Run, row: EvaluationResultRow): Promise<EvaluationRe
     if (run.stop.aborted) return null;
     const { status, code, message } = knownError(thrown);
     if (FATAL_STATUSES.has(status)) throw thrown;
-    deps.logger.warn({ evaluationId: run.evaluation.id, code, cause: describeError(thrown) }, 'question failed');
+    const fields = { evaluationId: run.evaluation.id, code, cause: describeError(thrown) };
+    if (row.result !== null) {
+      deps.logger.warn(fields, 'answer not judged');
+      return toJudgedChanges(row.result, { verdict: null, reason: null, error: { code, message } });
+    }
+    deps.logger.warn(fields, 'question failed');
     return { status: 'failed', error: { code, message } };
   };
   const changes = await retry(attempt, { ...LINE_RETRY, signal: run.stop }).catch(failed);
   if (changes === null) return null;
-  await saveChanges(deps, row, changes, usage);
-  return changes.status === undefined ? { ...row, ...changes } : null;
+  const saved = await saveChanges(deps, row, changes, usage);
+  return saved !== null && changes.status === undefined ? { ...row, ...saved } : null;
 }
 
 async function answerQuestion(
   deps: EvaluationWorkerDeps,
   call: Call,
-  { row, context }: { row: EvaluationResultRow; context: EvaluatedBase },
+  { row, context, evaluation }: StepInput,
   signal: AbortSignal,
 ): Promise<StepChanges> {
   const question = row.question ?? { question: '' };
-  return { status: 'completed', result: await runQuestion(deps, call, { question, context }, signal) };
+  const result = await runQuestion(deps, call, { question, context }, signal);
+  const isJudged = evaluation.judgeModel !== null && describeReference(question) !== null;
+  return { ...(!isJudged && { status: 'completed' }), result };
 }
 
+async function judgeStep(
+  deps: EvaluationWorkerDeps,
+  call: Call,
+  { row: { question, result }, evaluation: { judgeModel: model, seed } }: StepInput,
+  signal: AbortSignal,
+): Promise<StepChanges> {
+  if (question === null || result === null || model === null) throw new Error('the answer has no judge model');
+  const judgement = await judgeAnswer(deps, call, { question, answer: result.answer ?? '', model, seed }, signal);
+  return toJudgedChanges(result, judgement);
+}
+
+function toJudgedChanges(result: QuestionOutcome, judgement: Judgement): StepChanges {
+  const measures = { ...result.measures, ...measureJudgement(judgement) };
+  return { status: 'completed', result: { ...result, judgement, measures } };
+}
+
+/** Stores the changes of a step with its usage. Returns what was stored; null when the row has ended otherwise. */
 async function saveChanges(
   { db, recordUsage }: EvaluationWorkerDeps,
   row: EvaluationResultRow,
   { result, ...changes }: StepChanges,
   usage: readonly ReservedUsage[],
-): Promise<void> {
+): Promise<StepChanges | null> {
   const records = usage.map(({ record }) => record);
-  const cost_micros = row.costMicros + records.reduce((sum, { costMicros }) => sum + costMicros, 0);
-  const measured = result && { result: { ...result, measures: { ...result.measures, cost_micros } } };
-  const isSaved = await saveStep(db.sql, row.id, { ...changes, ...measured, usage: records }).catch(
-    (error: unknown) => {
-      releaseCredits(usage);
-      throw error;
-    },
-  );
-  if (!isSaved) return releaseCredits(usage);
-  if (usage.length === 0) return;
-  await settleAll(usage.map(({ record, reservation }) => recordUsage(record, reservation)));
-  await clearUnrecorded(db.sql, [row.id]);
+  // The cost that is compared is that of the answer, without those of its question and its judgement.
+  const cost_micros = records.reduce((sum, { costMicros }) => sum + costMicros, 0);
+  const measured = result && { result: { ...result, measures: { cost_micros, ...result.measures } } };
+  const saved = { ...changes, ...measured };
+  const isSaved = await saveStep(db.sql, row.id, { ...saved, usage: records }).catch((error: unknown) => {
+    releaseCredits(usage);
+    throw error;
+  });
+  if (!isSaved) {
+    releaseCredits(usage);
+    return null;
+  }
+  if (usage.length > 0) {
+    await settleAll(usage.map(({ record, reservation }) => recordUsage(record, reservation)));
+    await clearUnrecorded(db.sql, [row.id]);
+  }
+  return saved;
 }
 
 /** Records usage that an ended process left in the outbox, unless the ledger has it. */

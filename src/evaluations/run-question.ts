@@ -49,10 +49,11 @@ export async function runQuestion(
       text: truncateText(hit.text, HIT_CHARACTERS),
     })),
   };
-  if (model === undefined) return { ...retrieval, measures, answer: null, cited_chunk_ids: [] };
+  if (model === undefined) return { ...retrieval, measures, answer: null, cited_chunk_ids: [], judgement: null };
   const answer = await answerQuestion(deps, call, { question, context, model }, signal);
   Object.assign(measures, measureAnswer(question, answer), { answer_ms: answer.ms });
-  return { ...retrieval, measures, answer: answer.text, cited_chunk_ids: answer.cited.map(({ id }) => id) };
+  const cited_chunk_ids = answer.cited.map(({ id }) => id);
+  return { ...retrieval, measures, answer: answer.text, cited_chunk_ids, judgement: null };
 }
 
 async function answerQuestion(

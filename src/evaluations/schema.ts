@@ -72,7 +72,23 @@ const Generation = Type.Object({
 });
 
 const Name = Type.String({ minLength: 1, maxLength: 256 });
+const nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+const JudgeModel = nullable(
+  Type.String({ minLength: 1 }),
+  'Chat model that scores answers against their reference. Null: no model does.',
+);
 const BaselineId = Type.String({ description: 'An evaluation to compare with, of any knowledge base.' });
+
+/** The configuration of a run of a question set: what differs from the configuration of the set. */
+const ConfigurationChanges = Type.Object(
+  {
+    ...EvaluationConfiguration.properties,
+    model: Type.Optional(nullable(Type.String({ minLength: 1 }))),
+    hybrid_weight: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+  },
+  { description: 'Beside a question set: what differs from its configuration; null removes a field.' },
+);
 
 /** Body of `POST /v1/knowledge-bases/{kb_id}/evaluations`. */
 export const CreateEvaluation = Type.Object(
@@ -84,7 +100,8 @@ export const CreateEvaluation = Type.Object(
     ),
     question_set_id: Type.Optional(Type.String()),
     generate: Type.Optional(Generation),
-    configuration: Type.Optional(EvaluationConfiguration),
+    configuration: Type.Optional(ConfigurationChanges),
+    judge_model: Type.Optional(JudgeModel),
     baseline_id: Type.Optional(BaselineId),
     seed: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: 'Of samples and of comparisons.' }),
@@ -107,8 +124,6 @@ const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as co
 /** State of an evaluation. */
 export type EvaluationStatus = (typeof STATUSES)[number];
 
-const nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const Time = () => Type.Integer({ description: 'Unix seconds.' });
 const EvaluationError = Type.Object({ code: Type.String(), message: Type.String() });
 
@@ -119,8 +134,13 @@ const Verdict = Type.Enum(['better', 'worse', 'mixed', 'unclear'], {
 /** Comparison of two evaluations. */
 export const EvaluationComparison = Type.Object({
   baseline_id: Type.String(),
+  baseline_knowledge_base_id: Type.String(),
   questions: Type.Integer({ description: 'Questions that both evaluations have.' }),
   verdict: Verdict,
+  judged: Type.Enum(['neither', 'both', 'baseline_only', 'evaluation_only', 'different_models'], {
+    description:
+      'Which of the two were scored by a judge model. Its measures are compared only if one model scored `both`, on the questions with two verdicts.',
+  }),
   measures: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -156,6 +176,7 @@ export const EvaluationResource = Type.Object({
   status: Type.Enum([...STATUSES]),
   configuration: EvaluationConfiguration,
   generate: nullable(Generation),
+  judge_model: JudgeModel,
   seed: Type.Integer(),
   question_counts: Type.Object({
     total: Type.Integer(),
@@ -174,6 +195,15 @@ export const EvaluationResource = Type.Object({
 });
 
 export type EvaluationResource = Static<typeof EvaluationResource>;
+
+/** The score that a judge model gave an answer. */
+export const Judgement = Type.Object({
+  verdict: nullable(Type.Enum(['right', 'wrong', 'declined']), 'Null if the judge model gave no valid verdict.'),
+  reason: nullable(Type.String()),
+  error: nullable(EvaluationError),
+});
+
+export type Judgement = Static<typeof Judgement>;
 
 /** The result of one question. */
 export const EvaluationResult = Type.Object({
@@ -198,6 +228,7 @@ export const EvaluationResult = Type.Object({
   ),
   answer: nullable(Type.String()),
   cited_chunk_ids: Type.Array(Type.String()),
+  judgement: nullable(Judgement, 'Null if no judge model scored the answer.'),
 });
 
 export type EvaluationResult = Static<typeof EvaluationResult>;
@@ -214,6 +245,7 @@ const QuestionSetFields = {
     }),
   ),
   configuration: EvaluationConfiguration,
+  judge_model: JudgeModel,
 };
 
 /** Body of `POST /v1/knowledge-bases/{kb_id}/question-sets`. */
@@ -223,6 +255,7 @@ export const CreateQuestionSet = Type.Object(
     questions: QuestionSetFields.questions,
     schedule: Type.Optional(QuestionSetFields.schedule),
     configuration: Type.Optional(QuestionSetFields.configuration),
+    judge_model: Type.Optional(JudgeModel),
   },
   { examples: [{ name: 'Opening hours', questions: [{ question: 'When does the library open?', answer: 'nine' }] }] },
 );
@@ -236,6 +269,7 @@ export const UpdateQuestionSet = Type.Object({
   add_questions: Type.Optional(Type.Array(Question, { ...Questions, description: 'Questions to append.' })),
   schedule: Type.Optional(QuestionSetFields.schedule),
   configuration: Type.Optional(QuestionSetFields.configuration),
+  judge_model: Type.Optional(JudgeModel),
 });
 
 export type UpdateQuestionSet = Static<typeof UpdateQuestionSet>;
@@ -248,6 +282,7 @@ const ListedSet = {
   question_count: Type.Integer(),
   schedule: QuestionSetFields.schedule,
   configuration: EvaluationConfiguration,
+  judge_model: JudgeModel,
   last_verdict: nullable(Verdict, 'Of the newest run that was compared with the run before.'),
   created_at: Time(),
   updated_at: Time(),
@@ -292,11 +327,13 @@ export const DeletedQuestionSet = deletedSchema('question_set');
 titleSchemas({
   Question,
   EvaluationConfiguration,
+  ConfigurationChanges,
   CreateEvaluation,
   EvaluationComparison,
   EvaluationSummary,
   Evaluation: EvaluationResource,
   EvaluationResult,
+  Judgement,
   CreateQuestionSet,
   UpdateQuestionSet,
   ListedQuestionSet,

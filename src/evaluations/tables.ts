@@ -4,6 +4,7 @@ import type { StoredCaller } from '../lib/stored-caller.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import type {
   CreateEvaluation,
+  EvaluationComparison,
   EvaluationConfiguration,
   EvaluationResource,
   EvaluationResult,
@@ -26,6 +27,7 @@ export const questionSets = pgTable(
     /** `after_sync`, an interval or a cron expression. */
     schedule: text(),
     configuration: jsonb().$type<EvaluationConfiguration>().notNull(),
+    judgeModel: text('judge_model'),
     /** Who saved the set last: its scheduled runs have the permissions and limits of that key. */
     caller: jsonb().$type<StoredCaller>().notNull(),
     createdAt: time('created_at').notNull(),
@@ -33,6 +35,10 @@ export const questionSets = pgTable(
   },
   (table) => [index('question_sets_by_knowledge_base').on(table.knowledgeBaseId, table.id)],
 );
+
+/** A comparison. Rows of earlier versions lack fields. */
+type StoredComparison = Omit<EvaluationComparison, 'judged' | 'baseline_knowledge_base_id'> &
+  Partial<EvaluationComparison>;
 
 /** Evaluations. The counts of questions and the cost are sums over the rows of `evaluation_results`. */
 export const evaluations = pgTable(
@@ -46,12 +52,13 @@ export const evaluations = pgTable(
     /** The key that created the evaluation, as it was then: its calls have the permissions of that key. */
     caller: jsonb().$type<StoredCaller>().notNull(),
     configuration: jsonb().$type<EvaluationConfiguration>().notNull(),
+    judgeModel: text('judge_model'),
     generate: jsonb().$type<NonNullable<CreateEvaluation['generate']>>(),
     seed: integer().notNull(),
     status: text().$type<EvaluationStatus>().notNull(),
     baselineId: text('baseline_id'),
     summary: jsonb().$type<EvaluationSummary>(),
-    comparison: jsonb().$type<NonNullable<EvaluationResource['comparison']>>(),
+    comparison: jsonb().$type<StoredComparison>(),
     error: jsonb().$type<NonNullable<EvaluationResource['error']>>(),
     createdAt: time('created_at').notNull(),
     startedAt: time('started_at'),
@@ -63,11 +70,12 @@ export const evaluations = pgTable(
   ],
 );
 
-/** The outcome of a question. */
+/** The outcome of a question. Rows of versions before judge models have no judgement. */
 export type QuestionOutcome = Pick<
   EvaluationResult,
   'measures' | 'evidence_ranks' | 'hits' | 'answer' | 'cited_chunk_ids'
->;
+> &
+  Partial<Pick<EvaluationResult, 'judgement'>>;
 
 /** Questions of evaluations with their results. Ids are in the order of the questions. */
 export const evaluationResults = pgTable(
@@ -81,6 +89,7 @@ export const evaluationResults = pgTable(
     question: jsonb().$type<Question>(),
     chunkId: text('chunk_id'),
     status: text({ enum: ['pending', 'completed', 'failed', 'dropped'] }).notNull(),
+    /** Present while pending: answered, but not scored by the judge model yet. */
     result: jsonb().$type<QuestionOutcome>(),
     error: jsonb().$type<NonNullable<EvaluationResource['error']>>(),
     costMicros: bigint('cost_micros', { mode: 'number' }).notNull().default(0),

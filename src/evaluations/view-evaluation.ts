@@ -25,12 +25,17 @@ export async function viewEvaluations(
       status: row.status,
       configuration: row.configuration,
       generate: row.generate,
+      judge_model: row.judgeModel,
       seed: row.seed,
       question_counts: { total: pending + completed + failed + dropped, completed, failed, dropped },
       summary: row.summary,
       cost_micros: costMicros,
       baseline_id: row.baselineId,
-      comparison: row.comparison,
+      comparison: row.comparison && {
+        judged: 'neither',
+        baseline_knowledge_base_id: row.knowledgeBaseId,
+        ...row.comparison,
+      },
       error: row.error,
       created_at: toUnixSeconds(row.createdAt),
       started_at: toNullableSeconds(row.startedAt),
@@ -46,10 +51,10 @@ export async function viewEvaluation(deps: Pick<Deps, 'db'>, row: EvaluationRow)
   return evaluation;
 }
 
-const NO_RESULT = { measures: {}, evidence_ranks: [], hits: [], answer: null, cited_chunk_ids: [] };
+const NO_RESULT = { measures: {}, evidence_ranks: [], hits: [], answer: null, cited_chunk_ids: [], judgement: null };
 
 /** Converts a row to the result object. A question that is not generated yet is empty. */
 export function viewEvaluationResult({ id, question, status, error, result }: EvaluationResultRow): EvaluationResult {
   const empty = { question: '' };
-  return { id, object: 'evaluation_result', question: question ?? empty, status, error, ...(result ?? NO_RESULT) };
+  return { id, object: 'evaluation_result', question: question ?? empty, status, error, ...NO_RESULT, ...result };
 }

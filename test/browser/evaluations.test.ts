@@ -32,6 +32,7 @@ describe('evaluations in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
   const dialog = () => page.getByRole('dialog');
+  const field = (name: string) => dialog().getByRole('combobox', { name }).or(dialog().getByLabel(name)).first();
   const screenshot = async (name: string) => {
     const target = process.env['QUIRE_SCREENSHOTS'];
     if (target !== undefined) await page.screenshot({ path: join(target, `${name}.png`) });
@@ -55,11 +56,7 @@ describe('evaluations in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await dialog().getByRole('tab', { name: 'Questions' }).click();
     assert.equal(await dialog().getByLabel('Expected facts 2').inputValue(), '27 | twenty-seven\ndegrees');
     assert.ok(await dialog().getByLabel('Not in the documents 3').isChecked());
-    await dialog()
-      .getByRole('combobox', { name: 'Model that answers' })
-      .or(dialog().getByLabel('Model that answers'))
-      .first()
-      .click();
+    await field('Model that answers').click();
     await page.getByRole('option', { name: 'general-8b' }).click();
     assert.deepEqual(await accessibilityViolations(page), []);
     await screenshot('question-set');
@@ -69,18 +66,35 @@ describe('evaluations in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
 
   it('runs the set, shows its figures, and compares two runs by question', async () => {
     const run = page.getByRole('button', { name: 'Run: Hours' });
+    const start = () => dialog().getByRole('button', { name: 'Run' }).click();
     await run.click();
+    assert.equal(await field('Model that answers').inputValue(), 'general-8b');
+    await start();
     await runs().nth(1).getByText('Completed').waitFor({ timeout: 60_000 });
     await run.click();
+    await dialog().getByLabel('Weight of the meaning').fill('0.3');
+    await dialog().getByLabel('Passages in the prompt').fill('3');
+    await field('Model that scores the answers').click();
+    await page.getByRole('option', { name: 'general-70b' }).click();
+    assert.deepEqual(await accessibilityViolations(page), []);
+    await screenshot('run-dialog');
+    await start();
     await runs().nth(2).waitFor();
+    await runs().nth(1).getByText('Weight of the meaning: 0.3 · Passages in the prompt: 3').waitFor();
     await runs().nth(1).getByText('No clear difference').waitFor({ timeout: 60_000 });
     await screenshot('runs');
     assert.deepEqual(await accessibilityViolations(page), []);
     await runs().nth(1).getByRole('button', { name: 'Show: Hours' }).click();
     await dialog().getByText('Evidence in the first 5').waitFor();
+    await dialog().getByText('general-70b').waitFor();
+    await dialog().getByText('A model scored the answers of this run only').waitFor();
     await dialog().getByText('No question has a difference.').waitFor();
     await dialog().getByRole('switch').click();
     await dialog().getByText('Who is the mayor').waitFor();
+    await dialog()
+      .getByText(/^(Scored as|No valid score)/)
+      .first()
+      .waitFor();
     assert.deepEqual(await accessibilityViolations(page), []);
     await screenshot('comparison');
     await page.keyboard.press('Escape');

@@ -5,12 +5,14 @@ import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import { type Column, DataTable, numberColumn } from '../ui/data-table.tsx';
+import { Fact } from '../ui/fact.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, QueryData } from '../ui/states.tsx';
 import { ErrorText, Hint, Tag } from '../ui/text.tsx';
 import { useEvaluationMessages } from './messages.ts';
 import { type EditedSet, newSet } from './question-set-dialog.tsx';
 import { pairResults, type ResultPair } from './questions.ts';
+import { useDescribeSettings } from './run-settings-fields.tsx';
 
 type Evaluation = Schema<'Evaluation'>;
 type Comparison = Schema<'EvaluationComparison'>;
@@ -69,13 +71,6 @@ function RunDetails({ kbId, run, onSave }: { kbId: string; run: Evaluation; onSa
   const texts = useEvaluationMessages();
   const mayWrite = useMayWrite();
   const [baselineId, setBaselineId] = useState<string | null>(run.baseline_id ?? null);
-  const results = useQuery({
-    queryKey: ['evaluation-results', run.id, baselineId],
-    queryFn: async () => ({
-      now: await readResults(kbId, run.id),
-      before: baselineId === null ? [] : await readResults(kbId, baselineId),
-    }),
-  });
   const comparison = useQuery({
     queryKey: ['evaluation-comparison', run.id, baselineId],
     enabled: baselineId !== null && run.status === 'completed',
@@ -84,8 +79,19 @@ function RunDetails({ kbId, run, onSave }: { kbId: string; run: Evaluation; onSa
       return body(api.GET('/v1/knowledge-bases/{kb_id}/evaluations/{evaluation_id}/compare', { params }));
     },
   });
+  const compared = baselineId === null ? null : (comparison.data ?? null);
+  const results = useQuery({
+    queryKey: ['evaluation-results', run.id, compared?.baseline_id],
+    queryFn: async () => ({
+      now: await readResults(kbId, run.id),
+      // The baseline may be of another knowledge base.
+      before: compared === null ? [] : await readResults(compared.baseline_knowledge_base_id, compared.baseline_id),
+    }),
+  });
+  const judged = compared?.judged ?? 'neither';
   return (
     <Stack>
+      <RunFacts run={run} />
       <Group align="flex-end" justify="space-between">
         <BaselineField kbId={kbId} run={run} value={baselineId} onChange={setBaselineId} />
         {mayWrite && results.data !== undefined && (
@@ -94,12 +100,42 @@ function RunDetails({ kbId, run, onSave }: { kbId: string; run: Evaluation; onSa
           </Button>
         )}
       </Group>
-      <MeasureTable run={run} comparison={baselineId === null ? null : (comparison.data ?? null)} />
+      <MeasureTable run={run} comparison={compared} />
+      {judged !== 'neither' && judged !== 'both' && <Hint>{texts.judged[judged]}</Hint>}
       {comparison.error !== null && <ErrorText>{comparison.error.message}</ErrorText>}
       <QueryData query={results}>
-        {({ now, before }) => <ResultTable pairs={pairResults(now, before)} isCompared={baselineId !== null} />}
+        {({ now, before }) => (
+          <ResultTable
+            key={compared?.baseline_id ?? ''}
+            pairs={pairResults(now, before, judged === 'both')}
+            isCompared={compared !== null}
+          />
+        )}
       </QueryData>
     </Stack>
+  );
+}
+
+/** The settings of a run, its durations and its cost. */
+function RunFacts({ run }: { run: Evaluation }) {
+  const texts = useEvaluationMessages();
+  const format = useFormat();
+  const describeSettings = useDescribeSettings();
+  const { retrieval, answer } = run.summary?.latency_ms ?? {};
+  const facts = [
+    ...describeSettings(run),
+    ...(retrieval?.p50 == null ? [] : [[texts.searchDuration, format.duration(retrieval.p50)]]),
+    ...(answer?.p50 == null ? [] : [[texts.answerDuration, format.duration(answer.p50)]]),
+    [texts.cost, format.money(run.cost_micros)],
+  ];
+  return (
+    <Group gap="xl">
+      {facts.map(([label = '', value]) => (
+        <Fact key={label} label={label}>
+          {value}
+        </Fact>
+      ))}
+    </Group>
   );
 }
 
@@ -209,7 +245,8 @@ function QuestionCell({ result: { question } }: { result: Schema<'EvaluationResu
   );
 }
 
-function ResultCell({ result: { answer, evidence_ranks: ranks, error } }: { result: Schema<'EvaluationResult'> }) {
+function ResultCell({ result }: { result: Schema<'EvaluationResult'> }) {
+  const { answer, evidence_ranks: ranks, error, judgement } = result;
   const texts = useEvaluationMessages();
   return (
     <Stack gap={2} style={{ minWidth: 200 }}>
@@ -223,7 +260,22 @@ function ResultCell({ result: { answer, evidence_ranks: ranks, error } }: { resu
           {answer}
         </Text>
       )}
+      {judgement !== null && <Score judgement={judgement} />}
       <ErrorText>{error?.message}</ErrorText>
     </Stack>
+  );
+}
+
+const SCORE_COLORS = { right: 'teal', wrong: 'red', declined: 'gray', none: 'orange' } as const;
+
+/** The score of the judge model with its reason. */
+function Score({ judgement: { verdict, reason, error } }: { judgement: Schema<'Judgement'> }) {
+  const texts = useEvaluationMessages();
+  const score = verdict ?? 'none';
+  return (
+    <div>
+      <Tag color={SCORE_COLORS[score]}>{texts.scores[score]}</Tag>
+      <Hint className="breakable">{error?.message ?? reason}</Hint>
+    </div>
   );
 }

@@ -1,13 +1,12 @@
-import { Alert, Button, Group, NumberInput, Progress, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import { useRefresh } from '../api/refresh.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import { ConfirmButton, FailureDialog, RowButton } from '../ui/confirm.tsx';
 import { type Column, numberColumn } from '../ui/data-table.tsx';
-import { DialogButton, FormDialog } from '../ui/form-dialog.tsx';
+import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
@@ -16,7 +15,9 @@ import { StatusBadge } from '../ui/status-badge.tsx';
 import { ErrorText, Hint, ItemName, Tag } from '../ui/text.tsx';
 import { EvaluationDialog } from './evaluation-dialog.tsx';
 import { useEvaluationMessages } from './messages.ts';
-import { ChatModelField, type EditedSet, newSet, QuestionSetDialog } from './question-set-dialog.tsx';
+import { type EditedSet, newSet, QuestionSetDialog } from './question-set-dialog.tsx';
+import { GenerateDialog, RunDialog } from './run-dialog.tsx';
+import { useDescribeSettings } from './run-settings-fields.tsx';
 
 type ListedSet = Schema<'ListedQuestionSet'>;
 type Evaluation = Schema<'Evaluation'>;
@@ -125,21 +126,14 @@ function SetActions({ kbId, set, onEdit }: { kbId: string; set: ListedSet; onEdi
   );
 }
 
-/** Starts an evaluation of the knowledge base with a set. */
+/** Opens the dialog that runs a set. */
 function StartRun({ kbId, set }: { kbId: string; set: ListedSet }) {
   const texts = useEvaluationMessages();
-  const refresh = useRefresh('evaluations', 'question-sets');
-  const start = useMutation({
-    mutationFn: () => {
-      const params = { path: { kb_id: kbId } };
-      return api.POST('/v1/knowledge-bases/{kb_id}/evaluations', { params, body: { question_set_id: set.id } });
-    },
-    onSuccess: refresh,
-  });
+  const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <RowButton label={texts.run} name={set.name} loading={start.isPending} onClick={() => start.mutate()} />
-      <FailureDialog title={set.name} mutation={start} />
+      <RowButton label={texts.run} name={set.name} onClick={() => setOpen(true)} />
+      {isOpen && <RunDialog kbId={kbId} set={set} onClose={() => setOpen(false)} />}
     </>
   );
 }
@@ -149,13 +143,18 @@ function Runs({ kbId, onSave }: { kbId: string; onSave(set: EditedSet): void }) 
   const common = useCommonMessages();
   const format = useFormat();
   const mayWrite = useMayWrite();
+  const settings = useDescribeSettings();
+  const describeSettings = (run: Parameters<typeof settings>[0]) => settings(run).map((pair) => pair.join(': '));
+  const defaults = describeSettings({});
+  const describeRun = (run: Evaluation) =>
+    [format.time(run.created_at), ...describeSettings(run).filter((text) => !defaults.includes(text))].join(' · ');
   const [shownId, setShownId] = useState<string | null>(null);
   const measure = (name: keyof typeof texts.measures) =>
     numberColumn<Evaluation>(texts.measures[name], ({ summary }) =>
       format.optionalPercent(summary?.measures.find((one) => one.name === name)?.value ?? null),
     );
   const columns: Column<Evaluation>[] = [
-    { heading: common.name, cell: (run) => <ItemName name={run.name} note={format.time(run.created_at)} /> },
+    { heading: common.name, cell: (run) => <ItemName name={run.name} note={describeRun(run)} /> },
     { heading: common.status, cell: (run) => <RunStatus run={run} /> },
     measure('recall@5'),
     measure('answers_correct'),
@@ -227,29 +226,4 @@ function EndRun({ kbId, run }: { kbId: string; run: Evaluation }) {
 export function VerdictTag({ verdict }: { verdict: keyof typeof VERDICT_COLORS | null }) {
   const texts = useEvaluationMessages();
   return verdict === null ? null : <Tag color={VERDICT_COLORS[verdict]}>{texts.verdicts[verdict]}</Tag>;
-}
-
-/** Starts a run with generated questions. */
-function GenerateDialog({ kbId, onClose }: { kbId: string; onClose(): void }) {
-  const texts = useEvaluationMessages();
-  const [model, setModel] = useState<string | null>(null);
-  const [count, setCount] = useState<number | string>(50);
-  const submit = () =>
-    body(
-      api.POST('/v1/knowledge-bases/{kb_id}/evaluations', {
-        params: { path: { kb_id: kbId } },
-        body: {
-          generate: { count: Number(count), model: model ?? '' },
-          configuration: { ...(model !== null && { model }) },
-        },
-      }),
-    );
-  const dialog = { title: texts.generate, submitLabel: texts.run, onClose, submit, refreshes: ['evaluations'] };
-  return (
-    <FormDialog {...dialog} isValid={model !== null && count !== ''}>
-      <Hint>{texts.generateHint}</Hint>
-      <NumberInput label={texts.count} min={1} max={200} value={count} onChange={setCount} />
-      <ChatModelField label={texts.model} value={model} onChange={setModel} />
-    </FormDialog>
-  );
 }

@@ -1,18 +1,19 @@
-import { Button, Group, Select, Stack, Table, Tabs } from '@mantine/core';
+import { Button, Stack, Table, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import { useModels } from '../api/use-models.ts';
-import { CheckboxField, ChoiceField, NameField, SwitchField, TextAreaField, TextField } from '../ui/fields.tsx';
+import type { Schema } from '../api/types.ts';
+import { CheckboxField, ChoiceField, NameField, TextAreaField, TextField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { fill } from '../ui/language.tsx';
 import { Hint } from '../ui/text.tsx';
 import { useEvaluationMessages } from './messages.ts';
 import { emptyRow, formatLines, fromRow, parseLines, type Question, type QuestionRow, toRow } from './questions.ts';
+import { toConfigured, toSettings } from './run-settings.ts';
+import { RunSettingsFields } from './run-settings-fields.tsx';
 
 /** Rows that the table edits: more inputs would be slow. */
 const MAX_ROWS = 100;
 const SCHEDULES = ['never', 'after_sync', '1d', '7d'] as const;
-const SEARCH_TYPES = ['hybrid', 'vector', 'keyword'] as const;
 
 /** A set to edit. `id` is null for a new one. */
 export interface EditedSet {
@@ -20,7 +21,8 @@ export interface EditedSet {
   name: string;
   questions: readonly Question[];
   schedule: string | null;
-  configuration: { model?: string; search_type?: (typeof SEARCH_TYPES)[number]; rerank?: boolean };
+  configuration: Schema<'EvaluationConfiguration'>;
+  judge_model: string | null;
 }
 
 /** A new set with the questions. */
@@ -30,6 +32,7 @@ export const newSet = (questions: readonly Question[] = []): EditedSet => ({
   questions,
   schedule: null,
   configuration: {},
+  judge_model: null,
 });
 
 interface QuestionSetDialogProps {
@@ -43,14 +46,14 @@ export function QuestionSetDialog({ kbId, set, onClose }: QuestionSetDialogProps
   const texts = useEvaluationMessages();
   const [name, setName] = useState(set.name);
   const [schedule, setSchedule] = useState(set.schedule ?? 'never');
-  const [configuration, setConfiguration] = useState(set.configuration);
+  const [settings, setSettings] = useState(() => toSettings(set));
   const [questions, setQuestions] = useState<readonly Question[]>(set.questions);
   const [isValid, setIsValid] = useState(true);
   const submit = () => {
     const request = {
       name,
       questions: questions as Question[],
-      configuration,
+      ...toConfigured(settings),
       schedule: schedule === 'never' ? null : schedule,
     };
     const path = { kb_id: kbId };
@@ -71,7 +74,7 @@ export function QuestionSetDialog({ kbId, set, onClose }: QuestionSetDialogProps
           setIsValid(valid);
         }}
       />
-      <ConfigurationFields configuration={configuration} onChange={setConfiguration} />
+      <RunSettingsFields settings={settings} onChange={setSettings} />
       <ChoiceField
         label={texts.schedule}
         values={
@@ -82,60 +85,6 @@ export function QuestionSetDialog({ kbId, set, onClose }: QuestionSetDialogProps
         onChange={setSchedule}
       />
     </FormDialog>
-  );
-}
-
-type Configuration = EditedSet['configuration'];
-
-function ConfigurationFields({
-  configuration: { model, search_type = 'hybrid', rerank = false, ...others },
-  onChange,
-}: {
-  configuration: Configuration;
-  onChange(configuration: Configuration): void;
-}) {
-  const texts = useEvaluationMessages();
-  const change = (changes: Configuration) =>
-    onChange({ ...others, ...(model !== undefined && { model }), search_type, rerank, ...changes });
-  return (
-    <Group grow align="flex-end">
-      <ChatModelField
-        label={texts.model}
-        placeholder={texts.searchOnly}
-        value={model ?? null}
-        onChange={(id) => (id === null ? onChange({ ...others, search_type, rerank }) : change({ model: id }))}
-      />
-      <ChoiceField
-        label={texts.searchType}
-        values={SEARCH_TYPES}
-        labels={texts.searchTypes}
-        value={search_type}
-        onChange={(value) => change({ search_type: value })}
-      />
-      <SwitchField label={texts.rerank} checked={rerank} onChange={(checked) => change({ rerank: checked })} />
-    </Group>
-  );
-}
-
-interface ChatModelFieldProps {
-  label: string;
-  placeholder?: string;
-  value: string | null;
-  onChange(id: string | null): void;
-}
-
-/** Chooses a model that chats. */
-export function ChatModelField({ label, placeholder, value, onChange }: ChatModelFieldProps) {
-  const models = (useModels().data?.data ?? []).filter(({ capabilities }) => capabilities.chat_completion);
-  return (
-    <Select
-      label={label}
-      data={models.map(({ id }) => id)}
-      value={value}
-      onChange={onChange}
-      clearable
-      {...(placeholder !== undefined && { placeholder })}
-    />
   );
 }
 

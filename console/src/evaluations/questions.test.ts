@@ -60,4 +60,23 @@ describe('results of two runs', () => {
       ],
     );
   });
+
+  it('are compared by the scores of one judge model, where both results have one', () => {
+    const scored = (question: string, verdict: string | null) =>
+      ({
+        question: { question },
+        measures: { answers_correct: 0, judge_right: Number(verdict === 'right'), mrr: 1 },
+        judgement: { verdict },
+      }) as never;
+    const now = [scored('a', 'right'), scored('b', 'wrong'), scored('c', null)];
+    const before = [scored('a', 'wrong'), scored('b', 'right'), scored('c', 'right')];
+    const changes = (isJudged: boolean) => pairResults(now, before, isJudged).map(({ change }) => change);
+    assert.deepEqual(changes(true), ['better', 'worse', 'same']);
+    assert.deepEqual(changes(false), ['same', 'same', 'same']);
+  });
+
+  it('are not better because only one run answers', () => {
+    const [pair] = pairResults([result('a', { answers_correct: 1, mrr: 0.5 })], [result('a', { mrr: 1 })]);
+    assert.equal(pair?.change, 'worse');
+  });
 });

@@ -85,23 +85,30 @@ export interface ResultPair {
 }
 
 /** Measures that decide whether the result of a question is better, the most important first. */
-const DECISIVE = ['answers_correct', 'refusals_correct', 'answers_declined', 'citations_correct', 'mrr'];
+const DECISIVE = ['answers_correct', 'judge_right', 'refusals_correct', 'answers_declined', 'citations_correct', 'mrr'];
 
-/** Pairs the results of two runs by their questions. */
-export function pairResults(now: readonly Result[], before: readonly Result[]): ResultPair[] {
+/** Pairs the results of two runs by their questions. `isJudged`: one model scored the answers of both. */
+export function pairResults(now: readonly Result[], before: readonly Result[], isJudged = false): ResultPair[] {
   const earlier = new Map(before.map((result) => [questionKey(result), result]));
   return now.map((result) => {
     const other = earlier.get(questionKey(result)) ?? null;
-    return { now: result, before: other, change: other === null ? 'same' : findChange(result, other) };
+    return { now: result, before: other, change: other === null ? 'same' : findChange(result, other, isJudged) };
   });
 }
 
 const questionKey = ({ question }: Result): string => JSON.stringify(Object.entries(question).sort());
 
-function findChange({ measures: now }: Result, { measures: before }: Result): ResultPair['change'] {
+/** Measures that one of the results lacks decide nothing. */
+function findChange(now: Result, before: Result, isJudged: boolean): ResultPair['change'] {
   for (const name of DECISIVE) {
-    const difference = (now[name] ?? 0) - (before[name] ?? 0);
-    if (difference !== 0) return difference > 0 ? 'better' : 'worse';
+    const [value, other] = [readMeasure(now, name, isJudged), readMeasure(before, name, isJudged)];
+    if (value === undefined || other === undefined || value === other) continue;
+    return value > other ? 'better' : 'worse';
   }
   return 'same';
+}
+
+function readMeasure({ measures, judgement }: Result, name: string, isJudged: boolean): number | undefined {
+  const isScore = name === 'judge_right';
+  return isScore && (!isJudged || judgement?.verdict == null) ? undefined : measures[name];
 }
