@@ -279,8 +279,12 @@ export function assertError(answer: Answer, status: number, code: string, param:
   assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
 }
 
-/** The fields of an error. In the form of Ollama they are beside the message `error`. */
+/** The fields of an error. In the form of Ollama they are beside the message `error`, in JSON-RPC in `data`. */
 export function errorFields({ json }: Pick<Answer, 'json'>) {
+  if (json.jsonrpc !== undefined) {
+    const { request_id: _, ...data } = json.error.data;
+    return { message: json.error.message, ...data };
+  }
   if (typeof json.error !== 'string') return json.error;
   const { error: message, request_id: _, ...rest } = json;
   return { message, ...rest };

@@ -7,6 +7,7 @@ import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { disconnectSignal } from '../../http/event-stream.ts';
 import { isLoopbackHost } from '../../lib/loopback-host.ts';
+import { MCP } from './protocol.ts';
 import type { McpCaller } from './server.ts';
 import type { McpDeps } from './tools.ts';
 
@@ -42,7 +43,7 @@ export function mcpRoutes(app: App, deps: McpDeps, version: string): void {
         body: Message,
         response: { 200: Message },
       },
-      config: { scope: 'knowledge', usesTokens: true, resourceMetadata: `${METADATA_PATH}/mcp` },
+      config: { scope: 'knowledge', protocol: MCP, usesTokens: true, resourceMetadata: `${METADATA_PATH}/mcp` },
     },
     async (request, reply) => {
       requireAllowedOrigin(request, deps.config.corsOrigins);

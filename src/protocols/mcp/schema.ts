@@ -1,6 +1,7 @@
 /** Arguments and results of the tools. */
 import { type Static, Type } from 'typebox';
 import { POSTED_FORMATS } from '../../connectors/posted-store.ts';
+import { ModerationField } from '../../inference/moderation-notice.ts';
 
 /** Knowledge bases that one call searches, as in chat completions. */
 export const MAX_KNOWLEDGE_BASES = 64;
@@ -95,6 +96,7 @@ export type AskArguments = Static<typeof AskArguments>;
 export const AskResult = Type.Object({
   answer: Type.String(),
   model: Type.String(),
+  moderation: Type.Optional(ModerationField),
   citations: Type.Array(
     Type.Object({
       id: Type.String({ description: 'For fetch.' }),

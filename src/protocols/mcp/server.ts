@@ -21,6 +21,8 @@ import { addDocument, ask, listBases, type McpDeps, search, type ToolContext } f
 /** Who calls, from where. */
 export type McpCaller = Pick<ToolContext, 'call' | 'origin'>;
 
+/** Key in `_meta` of a failed result. */
+const ERROR_FIELD = 'quire/error';
 const URI_PREFIX = 'quire://documents/';
 /** Documents of each knowledge base in the list of resources; others are found by `search`. */
 const LISTED_DOCUMENTS = 20;
@@ -94,12 +96,16 @@ function toolAdder(server: McpServer, deps: Pick<McpDeps, 'logger'>, caller: Mcp
   };
 }
 
-/** Models read the message and can call again, so errors of tools are results. Unexpected ones are logged. */
+/**
+ * Models read the message and can call again, so errors of tools are results, with the error of other routes beside the
+ * message. Unexpected ones are logged.
+ */
 function failedResult({ logger }: Pick<McpDeps, 'logger'>, { call }: McpCaller, error: unknown) {
   const failure = knownError(error);
   if (failure.status >= 500)
     logger.error({ requestId: call.requestId, code: failure.code, cause: describeCause(failure) }, 'tool failed');
-  return { content: [{ type: 'text' as const, text: failure.message }], isError: true };
+  const _meta = { [ERROR_FIELD]: { ...failure.body().error, status: failure.status } };
+  return { content: [{ type: 'text' as const, text: failure.message }], isError: true, _meta };
 }
 
 /** Documents as resources: the newest ones are listed, all can be read. */

@@ -97,7 +97,7 @@ export async function ask(deps: ChatDeps, args: AskArguments, tool: ToolContext)
     () => report(1, 'Writing the answer'),
     () => {},
   );
-  const { choices, model } = await collectChat(run);
+  const { choices, model, moderation } = await collectChat(run);
   const { content, annotations = [] } = choices[0]?.message ?? {};
   const citations = annotations.flatMap((annotation) => {
     if (annotation.type !== 'file_citation') return [];
@@ -105,7 +105,7 @@ export async function ask(deps: ChatDeps, args: AskArguments, tool: ToolContext)
     const address = { kb_id, document_id };
     return [{ id: documentKey(address), title, url: documentUrl(origin, null, address), start_index, end_index }];
   });
-  return { answer: content ?? '', model, citations };
+  return { answer: content ?? '', model, citations, ...(moderation !== undefined && { moderation }) };
 }
 
 async function chooseBases(deps: ChatDeps, named: readonly string[] | undefined, call: Call): Promise<string[]> {
