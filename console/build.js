@@ -1,5 +1,5 @@
 /**
- * Builds the console into `console/dist`: API types and values from docs/openapi.json, the Vite build, and
+ * Builds the console into `console/dist`: API types and values from docs/openapi.json, the Vite build, the guide, and
  * precompressed copies of each file. `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its
  * packages. Without them, as in `npm ci --omit=dev`, it does nothing: images copy the build.
  */
@@ -31,7 +31,8 @@ for (const [name, text] of Object.entries(writeValues(description))) writeFileSy
 run(openapi, '../docs/openapi.json', '--output', 'src/api/schema.d.ts', '--default-non-nullable=false');
 if (!process.argv.includes('--types')) {
   run(vite, 'build', '--logLevel', 'warn');
-  for (const file of globSync('dist/**/*.{js,css,html,svg}', { cwd: FOLDER })) compress(join(FOLDER, file));
+  run('../tools/guide/build.ts');
+  for (const file of globSync('dist/**/*.{js,css,html,svg,json}', { cwd: FOLDER })) compress(join(FOLDER, file));
 }
 
 function run(script, ...args) {

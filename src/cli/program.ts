@@ -128,12 +128,10 @@ Environment:
 Use 'quire <command> --help' for the options and examples of a command. Manual: docs/use/cli.md`;
 
 /**
- * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's
- * `CommanderError` after help or the version has been printed, and the error of a failed command.
+ * Creates the command line. `words`: its arguments; only the module of the command that they name is loaded. Null: all
+ * are loaded.
  */
-export async function runProgram(args: readonly string[]): Promise<void> {
-  // `quire help keys create` is `quire keys create --help`.
-  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+export async function createProgram(words: readonly string[] | null): Promise<CliCommand> {
   const program = new CliCommand('quire')
     .description('Language-model inference, retrieval and knowledge bases in one service.')
     .version(VERSION, '-v, --version', 'Print the version')
@@ -144,9 +142,20 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     });
   for (const [group, entries] of Object.entries(COMMANDS)) {
     for (const { name, summary, load } of entries) {
-      const command = words[0] === name ? await load() : new CliCommand(name);
+      const command = words === null || words[0] === name ? await load() : new CliCommand(name);
       program.addCommand(command.summary(summary).helpGroup(group));
     }
   }
+  return program;
+}
+
+/**
+ * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's
+ * `CommanderError` after help or the version has been printed, and the error of a failed command.
+ */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  // `quire help keys create` is `quire keys create --help`.
+  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  const program = await createProgram(words);
   await program.parseAsync(words, { from: 'user' });
 }

@@ -16,6 +16,10 @@ function buildConsole(): string {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), PAGE);
   writeFileSync(join(folder, 'favicon.svg'), '<svg/>');
+  mkdirSync(join(folder, 'guide', 'tutorials'), { recursive: true });
+  mkdirSync(join(folder, 'guide', 'assets'));
+  for (const file of ['index.html', 'tutorials/bot.html', 'assets/guide.js'])
+    writeFileSync(join(folder, 'guide', file), file);
   writeFileSync(join(folder, 'assets', 'index-abc.js'), SCRIPT);
   writeFileSync(join(folder, 'assets', 'index-abc.js.gz'), gzipSync(SCRIPT));
   return folder;
@@ -78,6 +82,32 @@ describe('the console', () => {
     }
     assertError(await api.send('DELETE', '/v1/models', { headers: BROWSER }), 405, 'method_not_allowed');
     assertError(await api.send('GET', '/v1/chat/completions', { headers: BROWSER }), 405, 'method_not_allowed');
+  });
+
+  it('serves the guide without a key, and nothing beside it', async () => {
+    for (const [path, content] of [
+      ['/docs/guide', 'index.html'],
+      ['/docs/guide/', 'index.html'],
+      ['/docs/guide/tutorials/bot', 'tutorials/bot.html'],
+      ['/docs/guide/assets/guide.js', 'assets/guide.js'],
+    ] as const) {
+      const response = await get(path, BROWSER);
+      assert.deepEqual([response.status, await response.text()], [200, content], path);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'/);
+    }
+    for (const path of [
+      '/nothing',
+      '/tutorials',
+      '/tutorials/bot.html',
+      '/assets',
+      '/..%2findex',
+      '/%2e%2e/index',
+      '/a\\..\\..\\b',
+      '/%00',
+    ]) {
+      assert.equal((await get(`/docs/guide${path}`)).status, 404, path);
+    }
   });
 
   it('allows scripts of its own files only, and no frame', async () => {

@@ -61,6 +61,7 @@ export async function consoleRoutes(app: App, folder: string | null): Promise<vo
     return;
   }
   await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false });
+  guideRoutes(app, folder);
   const sendPage = (reply: FastifyReply) =>
     reply.header('content-security-policy', CONSOLE_POLICY).header('cache-control', 'no-cache').sendFile('index.html');
   app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) => sendPage(reply));
@@ -82,5 +83,37 @@ export async function consoleRoutes(app: App, folder: string | null): Promise<vo
   app.get('/assets/*', { schema: { hide: true }, config: { scope: 'public' } }, async (request, reply) => {
     const name = (request.params as { '*': string })['*'];
     return reply.header('cache-control', 'public, max-age=31536000, immutable').sendFile(`assets/${name}`);
+  });
+}
+
+const GUIDE_PATH = '/docs/guide';
+
+/** Content-Security-Policy of the guide: files of the build only. */
+const GUIDE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Serves the guide at `/docs/guide` from `folder/guide`. The static files of `folder` are registered. */
+function guideRoutes(app: App, folder: string): void {
+  const options = { schema: { hide: true }, config: { scope: 'public' } } as const;
+  const send = (reply: FastifyReply, file: string) => {
+    if (!existsSync(join(folder, file))) return reply.callNotFound();
+    return reply.header('content-security-policy', GUIDE_POLICY).header('cache-control', 'no-cache').sendFile(file);
+  };
+  app.get(GUIDE_PATH, options, async (_request, reply) => send(reply, 'guide/index.html'));
+  app.get(`${GUIDE_PATH}/*`, options, async (request, reply) => {
+    const path = (request.params as { '*': string })['*'];
+    if (path === '') return reply.redirect(GUIDE_PATH);
+    // Fastify has decoded the path.
+    if (path.split('/').includes('..')) return reply.callNotFound();
+    return send(reply, `guide/${path}${path.startsWith('assets/') ? '' : '.html'}`);
   });
 }

@@ -18,6 +18,7 @@ export const useNavigationMessages = defineMessages({
   organizations: ['Organizations', 'Organisationen'],
   audit: ['Audit log', 'Audit-Protokoll'],
   settings: ['Settings', 'Einstellungen'],
+  guide: ['Guide', 'Anleitung'],
   reference: ['API reference', 'API-Referenz'],
   build: ['Build', 'Entwickeln'],
   observe: ['Observe', 'Beobachten'],

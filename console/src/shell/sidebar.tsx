@@ -14,6 +14,7 @@ import {
   Check,
   ChevronDown,
   ChevronsUpDown,
+  LifeBuoy,
   LogOut,
   type LucideIcon,
   MonitorOff,
@@ -69,6 +70,9 @@ function Navigation({ path }: { path: string }) {
           </div>
         );
       })}
+      <a href="/docs/guide" className="sidebar-item" title={nav.guide}>
+        <SidebarLabel icon={LifeBuoy} label={nav.guide} />
+      </a>
       <a href="/docs" className="sidebar-item" title={nav.reference}>
         <SidebarLabel icon={BookText} label={nav.reference} />
       </a>
