@@ -1,6 +1,6 @@
 import { pruneAuditEvents } from './audit/prune-events.ts';
-import { RUN_BATCH } from './batches/batch-job.ts';
-import { type BatchWorkerDeps, batchHandler } from './batches/batch-worker.ts';
+import { RUN_BATCH, RUN_RANGE } from './batches/batch-job.ts';
+import { type BatchWorkerDeps, createBatchWorker } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
 import { RUN_EVALUATION } from './evaluations/evaluation-job.ts';
 import { runDueSets } from './evaluations/run-due-sets.ts';
@@ -51,15 +51,17 @@ export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps 
 
 /** Creates the queues of all jobs. A process that only enqueues jobs needs them, too. */
 export function defineJobs(queue: Pick<JobQueue, 'define'>): Promise<void> {
-  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RESPONSE, RUN_EVALUATION]);
+  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RANGE, RUN_RESPONSE, RUN_EVALUATION]);
 }
 
 /** Declares the jobs that this process takes from the queue. */
 function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
+  const batches = createBatchWorker(deps, deps.config.batchConcurrency);
   return [
     job('ingestion', INGEST_SOURCE, ingestion.run),
     job('ingestion', CHECK_FILE, ingestion.checkFile),
-    job('batch', RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency)),
+    job('batch', RUN_BATCH, batches.runBatch),
+    { ...job('batch', RUN_RANGE, batches.runRange), busyGroups: batches.busyOrganizations },
     job('response', RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
     job('evaluation', RUN_EVALUATION, ({ evaluationId }, signal) => runEvaluation(deps, evaluationId, signal)),
   ];
@@ -104,9 +106,11 @@ export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null)
   const ingestion = startIngestion(deps);
   const jobs = declareJobs(deps, ingestion);
   await defineJobs(deps.jobs);
-  for (const { setting, kind, handler } of jobs) {
-    const slots = deps.config.jobs === null ? kind : resizeSlots(kind, deps.config.jobs.get(setting) ?? 0);
-    if (slots.concurrency > 0) deps.jobs.work(slots, telemetry === null ? handler : traced(telemetry, kind, handler));
+  for (const { setting, kind, handler, busyGroups } of jobs) {
+    const count = deps.config.jobs === null ? kind.concurrency : (deps.config.jobs.get(setting) ?? 0);
+    // Where `busyGroups` decides, the number in `QUIRE_JOBS` only switches the kind on.
+    const slots = deps.config.jobs === null || busyGroups !== undefined ? kind : resizeSlots(kind, count);
+    if (count > 0) deps.jobs.work(slots, telemetry === null ? handler : traced(telemetry, kind, handler), busyGroups);
   }
   const stopping = new AbortController();
   const tasks = declareTasks(deps, stopping.signal).map(({ name, everyMs, run }) =>
@@ -127,6 +131,8 @@ interface Job {
   setting: JobKindName;
   kind: JobKind<object>;
   handler: JobHandler<object>;
+  /** Groups whose jobs this process does not take now. */
+  busyGroups?: () => string[];
 }
 
 /** Traces a run of a job. */

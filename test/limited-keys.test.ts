@@ -1,12 +1,11 @@
 /** Keys limited to knowledge bases. `test/tenant-matrix.test.ts` tries every route with the ids of others. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RUN_BATCH } from '../src/batches/batch-job.ts';
-import { batchHandler } from '../src/batches/batch-worker.ts';
 import { ENDPOINTS } from '../src/batches/endpoints.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
 import type { Call } from '../src/lib/caller.ts';
 import { restoreCaller, storeCaller } from '../src/lib/stored-caller.ts';
+import { BATCH_JOBS, workBatches } from './batch-jobs.ts';
 import { chatLine, createBatchOf, readResults, waitForBatch } from './batches.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
 import { assertError, useApi } from './harness.ts';
@@ -23,7 +22,7 @@ describe('a key that is limited to knowledge bases', () => {
   const api = useApi({
     ...embeddedBy(engine),
     scoreTexts: async (texts) => texts.map(() => harmless),
-    jobs: [INGEST_SOURCE, RUN_BATCH],
+    jobs: [INGEST_SOURCE, ...BATCH_JOBS],
   });
   after(() => engine.close());
   let open = '';
@@ -120,7 +119,7 @@ describe('a key that is limited to knowledge bases', () => {
   });
 
   it('sees the files of its own batches, and not those of others', async () => {
-    api.deps.jobs.work(RUN_BATCH, batchHandler(api.deps, 4));
+    workBatches(api.deps, 4);
     const run = async (by: string, base: string) => {
       const target = { url: api.url, key: by };
       const { id } = await createBatchOf(target, [chatLine('a "1"', 'Ferry?', { knowledge_bases: [base] })]);

@@ -23,8 +23,11 @@ export interface BatchState {
   request_counts: { total: number; completed: number; failed: number };
 }
 
+/** A service, or an API process beside workers. */
+export type BatchService = Pick<RunningQuire, 'origin' | 'apiKey'>;
+
 /** Sends requests to the service; throws for every status but 200. */
-export async function call(quire: RunningQuire, method: string, path: string, body?: object): Promise<Response> {
+export async function call(quire: BatchService, method: string, path: string, body?: object): Promise<Response> {
   const isForm = body instanceof FormData;
   const response = await fetch(quire.origin + path, {
     method,
@@ -54,7 +57,7 @@ export async function measureOnline(
 }
 
 /** Uploads the requests and creates their batch. Returns its path. */
-export async function startBatch(quire: RunningQuire, requests: readonly ChatBody[]): Promise<string> {
+export async function startBatch(quire: BatchService, requests: readonly ChatBody[]): Promise<string> {
   const form = new FormData();
   form.append('purpose', 'batch');
   form.append('file', new Blob([toBatchFile(requests)]), 'lines.jsonl');
@@ -66,7 +69,7 @@ export async function startBatch(quire: RunningQuire, requests: readonly ChatBod
 
 /** Polls a batch until it has ended. Throws unless every line has completed. */
 export async function waitForEnd(
-  quire: RunningQuire,
+  quire: BatchService,
   path: string,
   onPoll: (batch: BatchState) => void = () => {},
 ): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Batches against the same requests sent online at equal parallelism, their memory, and what they cost online requests.
- * `npm run bench:batches -- [--quick] [--part upstream|memory|local] [--json FILE]`; see bench/README.md.
+ * Batches against the same requests sent online at equal parallelism, their memory, what they cost online requests, and
+ * one batch on several workers.
+ * `npm run bench:batches -- [--quick] [--part upstream|memory|local|workers] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -24,6 +25,7 @@ import {
   waitForEnd,
 } from './measure.ts';
 import { type ChatBody, groupedRequests, plainRequests } from './requests.ts';
+import { measureScaling, printScaling } from './scaling.ts';
 
 /** Parallelism of batches and of online requests. */
 const UPSTREAM_CONCURRENCY = 32;
@@ -171,8 +173,10 @@ async function main(): Promise<void> {
   const upstream = await runPart('upstream', measureUpstream, printUpstream);
   const memory = await runPart('memory', measureGrowth, printMemory);
   const local = await runPart('local', measureLocal, (results) => results.forEach(printComparison));
+  const size = { rounds, lines: scaled(1_600, 640) };
+  const workers = await runPart('workers', () => measureScaling([1, 4], size), printScaling);
   console.log(`\n${formatMachine(machine)}\nBest of ${rounds} rounds, alternating.\n`);
-  await writeResult(flags.json, { machine, rounds, upstream, memory, local });
+  await writeResult(flags.json, { machine, rounds, upstream, memory, local, workers });
 }
 
 await runCommand(main);

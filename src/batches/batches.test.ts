@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
+import { BATCH_JOBS, workBatches } from '../../test/batch-jobs.ts';
 import {
   assertEveryLineOnce,
   batchLine,
@@ -16,8 +17,7 @@ import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { MODERATION_CATEGORIES, type ModerationScores } from '../engines/moderation-engine.ts';
 import { engineUnavailable } from '../errors.ts';
-import { RUN_BATCH } from './batch-job.ts';
-import { batchHandler } from './batch-worker.ts';
+import { createBatchWorker } from './batch-worker.ts';
 import { Batch } from './schema.ts';
 import { batches, batchLines } from './tables.ts';
 
@@ -31,7 +31,7 @@ const promptOf = ({ prompt }: { prompt: object }): string =>
 
 describe('running batches', () => {
   const api = useApi({
-    jobs: [RUN_BATCH],
+    jobs: BATCH_JOBS,
     scoreTexts: async (texts) => texts.map(() => HARMLESS),
     models: (engine) =>
       bindCatalogue(engine).map((model) =>
@@ -42,7 +42,7 @@ describe('running batches', () => {
   let offsetMs = 0;
   before(() => {
     const deps = { ...api.deps, now: () => Date.now() + offsetMs };
-    api.deps.jobs.work(RUN_BATCH, batchHandler(deps, 4));
+    workBatches(deps, 4);
   });
   after(() => embedder.close());
   beforeEach(() => {
@@ -318,7 +318,10 @@ describe('running batches', () => {
     const { id } = await createBatchOf(api, [chatLine('a', 'Hi')]);
     await waitForBatch(api, id);
     const [row] = await api.db.sql.select().from(batches).where(eq(batches.id, id));
-    await batchHandler(api.deps, 1)({ batchId: id }, new AbortController().signal);
+    const worker = createBatchWorker(api.deps, 1);
+    const job = { batchId: id, organizationId: row?.organizationId ?? '', range: 0 };
+    await worker.runBatch(job, new AbortController().signal);
+    await worker.runRange(job, new AbortController().signal);
     assert.deepEqual((await api.db.sql.select().from(batches).where(eq(batches.id, id)))[0], row);
   });
 });

@@ -4,7 +4,7 @@ import { checkMetadata } from '../knowledge-bases/metadata.ts';
 import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { storeCaller } from '../lib/stored-caller.ts';
-import { RUN_BATCH } from './batch-job.ts';
+import { enqueueBatch } from './batch-job.ts';
 import { type Batch, COMPLETION_WINDOW_MS, type CreateBatch } from './schema.ts';
 import { type BatchRow, insertBatch } from './store.ts';
 import { viewBatch } from './view-batch.ts';
@@ -50,7 +50,7 @@ export async function createBatch(
   await deps.db.sql.transaction(async (sql) => {
     await useFile(sql, organizationId, use, row.createdAt);
     await insertBatch(sql, row);
-    await deps.jobs.enqueue(sql, RUN_BATCH, { batchId: id }, { key: id, group: organizationId });
+    await enqueueBatch(sql, deps.jobs, { batchId: id, organizationId });
   });
   return viewBatch(row);
 }

@@ -2,7 +2,8 @@ import { and, asc, eq, sql as fragment, gt, inArray, isNotNull } from 'drizzle-o
 import { selectUnledgered } from '../billing/usage-store.ts';
 import type { Database, Sql } from '../db/db.ts';
 import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
-import { batches, batchLines } from './tables.ts';
+import type { RangeRun } from './range-store.ts';
+import { batches, batchLines, batchRanges } from './tables.ts';
 
 /** A validated line. */
 export type NewLine = Pick<
@@ -40,30 +41,38 @@ export function countLines(sql: Sql, batchId: string): Promise<number> {
   return sql.$count(batchLines, eq(batchLines.batchId, batchId));
 }
 
-/** Deletes the lines of a batch. */
+/** Deletes the lines of a batch and their ranges. */
 export async function deleteLines(sql: Sql, batchId: string): Promise<void> {
+  await sql.delete(batchRanges).where(eq(batchRanges.batchId, batchId));
   await sql.delete(batchLines).where(eq(batchLines.batchId, batchId));
 }
 
-/** Selects the lines without a result, in the order of the input file. */
-export function selectPendingLines(sql: Sql, batchId: string): Promise<(PendingLine & Pick<NewLine, 'orderKey'>)[]> {
+/** Selects the lines without a result, in the order of the input file. `lines`: only these. */
+export function selectPendingLines(
+  sql: Sql,
+  batchId: string,
+  lines?: readonly number[],
+): Promise<(PendingLine & Pick<NewLine, 'orderKey'>)[]> {
   const { line, start, bytes, weight, orderKey } = batchLines;
+  const isSelected = lines === undefined ? undefined : inArray(line, [...lines]);
   return sql
     .select({ line, start, bytes, weight, orderKey })
     .from(batchLines)
-    .where(and(eq(batchLines.batchId, batchId), eq(batchLines.status, 'pending')))
+    .where(and(eq(batchLines.batchId, batchId), eq(batchLines.status, 'pending'), isSelected))
     .orderBy(asc(line));
 }
 
 /**
  * Stores the results of lines that have none yet, with their usage, and counts them. One statement: a line has its
- * result, its usage and its place in the counters, or nothing of it. Not prepared: a plan for the small table of the
- * first lines would scan a large one.
+ * result, its usage and its place in the counters, or nothing of it. The lock of the range makes its next run wait, so
+ * that it sees these results. Not prepared: a plan for the small table of the first lines would scan a large one.
  */
 const SAVE_RESULTS = `
-  with results as (
-    select * from json_to_recordset($1::json) as row(batch_id text, line int, status text, status_code int,
-      request_id text, body text, error text, usage jsonb)
+  with held as materialized (
+    select batch_id from batch_ranges where batch_id = $2 and range = $3 and run = $4 for share
+  ), results as (
+    select * from json_to_recordset($1::json) as row(line int, status text, status_code int, request_id text, body text,
+      error text, usage jsonb) cross join held
   ), saved as (
     update batch_lines as stored
     set status = results.status, status_code = results.status_code, request_id = results.request_id,
@@ -83,14 +92,16 @@ const SAVE_RESULTS = `
   )
   select line from saved`;
 
-/** Stores results of lines of one batch. Returns the lines that this call has stored: a line has one result. */
+/**
+ * Stores results of lines of one range. Returns the lines that this call has stored: a line has one result, and a run
+ * that another one has replaced stores none.
+ */
 export async function saveResults(
   db: Database,
-  batchId: string,
+  { batchId, range, run }: RangeRun,
   results: readonly LineResult[],
 ): Promise<ReadonlySet<number>> {
   const rows = results.map(({ line, status, statusCode, requestId, body, error, usage }) => ({
-    batch_id: batchId,
     line,
     status,
     status_code: statusCode,
@@ -99,20 +110,21 @@ export async function saveResults(
     error,
     usage: usage.length === 0 ? null : usage.map(({ record }) => record),
   }));
-  const saved = await db.execute(SAVE_RESULTS, [JSON.stringify(rows)]);
+  const saved = await db.execute(SAVE_RESULTS, [JSON.stringify(rows), batchId, range, run]);
   return new Set((saved.rows as { line: number }[]).map(({ line }) => line));
 }
 
-/** Lines and usage records that are not yet known to be in the ledger. */
+/** Lines and usage records that are not yet known to be in the ledger. `of`: only of these lines. */
 export async function selectUnrecordedUsage(
   sql: Sql,
-  batchId: string,
+  { batchId, of }: { batchId: string; of: readonly number[] | undefined },
   limit: number,
 ): Promise<{ lines: number[]; records: UsageRecord[] }> {
+  const isSelected = of === undefined ? undefined : inArray(batchLines.line, [...of]);
   const rows = await sql
     .select({ line: batchLines.line, usage: batchLines.unrecordedUsage })
     .from(batchLines)
-    .where(and(eq(batchLines.batchId, batchId), isNotNull(batchLines.unrecordedUsage)))
+    .where(and(eq(batchLines.batchId, batchId), isNotNull(batchLines.unrecordedUsage), isSelected))
     .limit(limit);
   const records = await selectUnledgered(
     sql,

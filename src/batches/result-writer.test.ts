@@ -8,9 +8,13 @@ import { FailedStatement } from '../db/failed-statement.ts';
 import { newId } from '../lib/ids.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { insertLines, type LineResult } from './line-store.ts';
+import { insertRanges, startRun } from './range-store.ts';
 import { ResultWriter, recordLeftUsage } from './result-writer.ts';
 import { insertBatch } from './store.ts';
 import { batches, batchLines } from './tables.ts';
+
+/** The first run of the first range. */
+const runOf = (batchId: string) => ({ batchId, range: 0, run: 1 });
 
 describe('results of batch lines', () => {
   const api = useApi();
@@ -47,6 +51,8 @@ describe('results of batch lines', () => {
     const line = { batchId: id, start: 0, bytes: 1, weight: 1, orderKey: '' };
     const lines = [1, 2].map((n) => ({ ...line, line: n, id: newId('batchLine'), customId: String(n) }));
     await insertLines(api.db.sql, lines);
+    await insertRanges(api.db.sql, id, [[1, 2]]);
+    await startRun(api.db.sql, id, 0);
     return id;
   };
   const CALLER = {
@@ -96,7 +102,7 @@ describe('results of batch lines', () => {
     const id = await makeBatch();
     const record = makeRecord();
     const crash = async () => Promise.reject(new Error('the process ends here'));
-    const writer = new ResultWriter({ ...api.deps, recordUsage: crash }, id);
+    const writer = new ResultWriter({ ...api.deps, recordUsage: crash }, runOf(id));
     await writer.add(resultOf(1, record));
     await assert.rejects(writer.flush(), /ends here/);
     assert.equal(await countRecords(record), 0);
@@ -116,7 +122,7 @@ describe('results of batch lines', () => {
     const id = await makeBatch();
     const [first, second] = [makeRecord(), makeRecord()];
     for (const record of [first, second]) {
-      const writer = new ResultWriter(api.deps, id);
+      const writer = new ResultWriter(api.deps, runOf(id));
       await writer.add(resultOf(1, record));
       await writer.flush();
     }
@@ -125,9 +131,26 @@ describe('results of batch lines', () => {
     assert.deepEqual([row?.completedLines, row?.failedLines], [1, 0]);
   });
 
+  it('stores and bills nothing of a run that another one has replaced, also where the line has no result yet', async () => {
+    const id = await makeBatch();
+    assert.deepEqual(await startRun(api.db.sql, id, 0), { run: 2, lines: [1, 2] });
+    const [late, current] = [makeRecord(), makeRecord()];
+    for (const [record, run] of [
+      [late, 1],
+      [current, 2],
+    ] as const) {
+      const writer = new ResultWriter(api.deps, { ...runOf(id), run });
+      await writer.add(resultOf(2, record));
+      await writer.flush();
+    }
+    assert.deepEqual([await countRecords(late), await countRecords(current)], [0, 1]);
+    const [row] = await api.db.sql.select().from(batches).where(eq(batches.id, id));
+    assert.deepEqual([row?.completedLines, row?.costMicros], [1, current.costMicros]);
+  });
+
   it('empties the outbox when the usage is in the ledger', async () => {
     const id = await makeBatch();
-    const writer = new ResultWriter(api.deps, id);
+    const writer = new ResultWriter(api.deps, runOf(id));
     await writer.add(resultOf(1, makeRecord()));
     await writer.flush();
     const rows = await api.db.sql.select().from(batchLines).where(eq(batchLines.batchId, id));
@@ -160,7 +183,7 @@ describe('ResultWriter with a slow or failing database', () => {
   const writerOf = (execute: () => Promise<unknown>) => {
     const recordUsage = async () => {};
     const db = { execute } as unknown as ConstructorParameters<typeof ResultWriter>[0]['db'];
-    return new ResultWriter({ db, metrics: new Registry(), recordUsage }, 'batch_1');
+    return new ResultWriter({ db, metrics: new Registry(), recordUsage }, runOf('batch_1'));
   };
 
   it('waits while 128 results wait for the statement in flight', async () => {

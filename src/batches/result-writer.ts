@@ -6,6 +6,7 @@ import { settleAll } from '../lib/settle-all.ts';
 import { releaseCredits } from '../lib/usage-record.ts';
 import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
+import type { RangeRun } from './range-store.ts';
 
 /** Dependencies of `ResultWriter`. */
 export type ResultWriterDeps = Pick<Deps, 'db' | 'metrics' | 'recordUsage'>;
@@ -23,12 +24,13 @@ const DATABASE_OUTAGE: RetryPolicy = {
 const OUTBOX_LINES = 500;
 
 /**
- * Stores the results of a batch's lines with group commit, then their usage in the ledger. A result and its usage are
- * stored by one statement (outbox), so a crash between line and ledger neither repeats nor forgets a billed call.
+ * Stores the results of the lines of one run of a range with group commit, then their usage in the ledger. A result and
+ * its usage are stored by one statement (outbox), so a crash between line and ledger neither repeats nor forgets a
+ * billed call.
  */
 export class ResultWriter {
   readonly #deps: ResultWriterDeps;
-  readonly #batchId: string;
+  readonly #run: RangeRun;
   readonly #results = new GroupCommit<LineResult>({
     write: (results) => this.#write(results),
     weight: ({ body }) => Math.max(1 / MAX_RESULTS, body.length / MAX_BYTES),
@@ -41,9 +43,9 @@ export class ResultWriter {
     },
   });
 
-  constructor(deps: ResultWriterDeps, batchId: string) {
+  constructor(deps: ResultWriterDeps, run: RangeRun) {
     this.#deps = deps;
-    this.#batchId = batchId;
+    this.#run = run;
   }
 
   /** Accepts a result. Waits while too many are pending. Throws when results could not be stored. */
@@ -58,7 +60,7 @@ export class ResultWriter {
 
   async #write(results: readonly LineResult[]): Promise<void> {
     const { db, recordUsage } = this.#deps;
-    const saved = await retry(() => saveResults(db, this.#batchId, results), DATABASE_OUTAGE);
+    const saved = await retry(() => saveResults(db, this.#run, results), DATABASE_OUTAGE);
     this.#count(results.filter(({ line }) => saved.has(line)));
     for (const { line, usage } of results) if (!saved.has(line)) releaseCredits(usage);
     const billed = results.filter(({ line, usage }) => saved.has(line) && usage.length > 0);
@@ -67,7 +69,7 @@ export class ResultWriter {
       billed.flatMap(({ usage }) => usage.map(({ record, reservation }) => recordUsage(record, reservation))),
     );
     const lines = billed.map(({ line }) => line);
-    await retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines), DATABASE_OUTAGE);
+    await retry(() => clearUnrecordedUsage(db.sql, this.#run.batchId, lines), DATABASE_OUTAGE);
   }
 
   #count(results: readonly LineResult[]): void {
@@ -78,13 +80,14 @@ export class ResultWriter {
   }
 }
 
-/** Records usage that an ended process left in the outbox of a batch, unless the ledger has it. */
+/** Records usage that an ended process left in the outbox of a batch, or of some lines, unless the ledger has it. */
 export async function recordLeftUsage(
   { db, recordUsage }: Pick<ResultWriterDeps, 'db' | 'recordUsage'>,
   batchId: string,
+  of?: readonly number[],
 ): Promise<void> {
   for (;;) {
-    const { lines, records } = await selectUnrecordedUsage(db.sql, batchId, OUTBOX_LINES);
+    const { lines, records } = await selectUnrecordedUsage(db.sql, { batchId, of }, OUTBOX_LINES);
     if (lines.length === 0) return;
     await Promise.all(records.map((record) => recordUsage(record, null)));
     await clearUnrecordedUsage(db.sql, batchId, lines);

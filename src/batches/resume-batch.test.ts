@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { before, beforeEach, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
+import { BATCH_JOBS, InlineJobs } from '../../test/batch-jobs.ts';
 import { assertEveryLineOnce, chatLine, createBatchOf } from '../../test/batches.ts';
 import { until, withDeadline } from '../../test/deadline.ts';
 import { assertError, useApi } from '../../test/harness.ts';
@@ -12,8 +13,6 @@ import { engineUnavailable } from '../errors.ts';
 import { files } from '../files/tables.ts';
 import { newId } from '../lib/ids.ts';
 import type { Reservation } from '../lib/reservation.ts';
-import { RUN_BATCH } from './batch-job.ts';
-import { batchHandler } from './batch-worker.ts';
 import { finalizeBatch } from './finalize-batch.ts';
 import { insertLines } from './line-store.ts';
 import { selectBatchOfJob } from './store.ts';
@@ -23,7 +22,7 @@ const never = new AbortController().signal;
 
 // No process takes jobs from the queue here: each test runs the handler, and stops or fails it where a crash would.
 describe('a batch that is run again', () => {
-  const api = useApi({ jobs: [RUN_BATCH] });
+  const api = useApi({ jobs: BATCH_JOBS });
   /** Reservations of credits, and how often each was settled. */
   const settled: number[][] = [];
   const reserve = (): Reservation => {
@@ -32,8 +31,12 @@ describe('a batch that is run again', () => {
     const charge = { processId: 'p', hasBalance: true, budgetPeriod: null };
     return { grantedMicros: 1_000, charge, settle: (micros) => void amounts.push(micros) };
   };
-  const run = (id: string, changes: Partial<Deps> = {}, signal = never) =>
-    batchHandler({ ...api.deps, ...changes }, 1)({ batchId: id }, signal);
+  let jobs = new InlineJobs();
+  const run = async (id: string, changes: Partial<Deps> = {}, signal = never) => {
+    const worker = jobs.createWorker({ ...api.deps, ...changes });
+    await worker.runBatch({ batchId: id }, signal);
+    await jobs.runAll(worker, signal);
+  };
   const create = async (...ids: string[]): Promise<string> =>
     (
       await createBatchOf(
@@ -47,6 +50,7 @@ describe('a batch that is run again', () => {
     organizationId = (await api.makeKey()).organizationId;
   });
   beforeEach(() => {
+    jobs = new InlineJobs();
     settled.length = 0;
     api.engine.calls.length = 0;
     api.engine.play(() => stream(words('Done.')));

@@ -14,13 +14,15 @@ import type { LineResult, PendingLine } from './line-store.ts';
 import { batchMetrics } from './metrics.ts';
 import type { BatchRow } from './store.ts';
 
-/** What all lines of a running batch share. */
+/** What all lines of a running range share. */
 export interface LineContext {
   deps: BatchLineDeps;
   permits: FairSemaphore;
   batch: BatchRow;
   caller: Caller;
   reader: LineReader;
+  /** A line has its first permit. */
+  onStart(): void;
   /** Aborts running lines: the process stops. */
   signal: AbortSignal;
   /** Starts no further attempt: the batch is cancelled or has expired, or the process stops. */
@@ -32,10 +34,13 @@ export interface LineContext {
  * Throws the reason of the signals when no attempt may start any more.
  */
 export function runLine(context: LineContext, line: PendingLine): Promise<LineResult> {
-  const { permits, batch, stop } = context;
+  const { permits, batch, stop, onStart } = context;
   const metrics = batchMetrics(context.deps.metrics);
   const attempt = async (retries: number) => {
-    const run = () => attemptLine(context, line).finally(metrics.lineStarted());
+    const run = () => {
+      if (retries === 0) onStart();
+      return attemptLine(context, line).finally(metrics.lineStarted());
+    };
     const { result, error } = await permits.within(batch.organizationId, stop, run, line.weight);
     if (error === null || !LINE_RETRY.isPassing(error, retries)) return result;
     releaseCredits(result.usage);

@@ -79,3 +79,21 @@ export const batchLines = pgTable(
     uniqueIndex('batch_lines_by_custom_id').on(table.batchId, table.customId),
   ],
 );
+
+/**
+ * Ranges of lines that have not ended. A run of a range increments `run`, its fencing token: results of earlier runs,
+ * such as those of a process that was suspended, are not stored any more.
+ */
+export const batchRanges = pgTable(
+  'batch_ranges',
+  {
+    batchId: text('batch_id').notNull(),
+    /** From 0, in the order in which they start. */
+    range: integer().notNull(),
+    /** Runs so far; 0: not started. */
+    run: integer().notNull().default(0),
+    /** Line numbers, in the order in which they run. */
+    lines: integer().array().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.batchId, table.range] })],
+);

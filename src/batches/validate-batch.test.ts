@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { BATCH_JOBS, workBatches } from '../../test/batch-jobs.ts';
 import { callBatches, chatLine, createBatchOf, uploadBatchFile, waitForBatch } from '../../test/batches.ts';
 import { assertSchema, useApi } from '../../test/harness.ts';
-import { RUN_BATCH } from './batch-job.ts';
-import { batchHandler } from './batch-worker.ts';
 import { countLines } from './line-store.ts';
 import { LineDefect, parseLine } from './parse-line.ts';
 import { Batch } from './schema.ts';
@@ -14,8 +13,8 @@ import { validateBatch } from './validate-batch.ts';
 const URL = '/v1/chat/completions';
 
 describe('validation of batches', () => {
-  const api = useApi({ jobs: [RUN_BATCH] });
-  before(() => api.deps.jobs.work(RUN_BATCH, batchHandler(api.deps, 4)));
+  const api = useApi({ jobs: BATCH_JOBS });
+  before(() => workBatches(api.deps, 4));
 
   const runFile = async (content: string | Uint8Array) => {
     const input_file_id = await uploadBatchFile(api, content);
@@ -82,7 +81,7 @@ describe('validation of batches', () => {
 
 describe('the validation of a batch that is cancelled while its file is read', () => {
   // Without a worker: the test validates.
-  const api = useApi({ jobs: [RUN_BATCH] });
+  const api = useApi({ jobs: BATCH_JOBS });
 
   it('changes nothing and stores no line', async () => {
     const { id } = await createBatchOf(api, [chatLine('a', 'Hi'), chatLine('b "quoted"', 'Hi')]);

@@ -3,22 +3,21 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it, mock } from 'node:test';
+import { BATCH_JOBS, workBatches } from '../../test/batch-jobs.ts';
 import { chatLine } from '../../test/batches.ts';
 import { useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
-import { RUN_BATCH } from '../batches/batch-job.ts';
-import { batchHandler } from '../batches/batch-worker.ts';
 import { main } from '../main.ts';
 
 const ENDPOINT = '/v1/chat/completions';
 
 describe('quire batch run', () => {
-  const api = useApi({ jobs: [RUN_BATCH] });
+  const api = useApi({ jobs: BATCH_JOBS });
   const folder = mkdtempSync(join(tmpdir(), 'quire-batch-'));
   const path = join(folder, 'lines.jsonl');
   after(() => rmSync(folder, { recursive: true, force: true }));
   before(() => {
-    api.deps.jobs.work(RUN_BATCH, batchHandler(api.deps, 4));
+    workBatches(api.deps, 4);
     process.env['QUIRE_URL'] = api.url;
     process.env['QUIRE_API_KEY'] = api.key;
   });

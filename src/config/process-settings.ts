@@ -35,7 +35,7 @@ export const PROCESS_SETTINGS = {
     default: null,
     parse: parseJobs,
     description:
-      'Kinds of jobs that this process runs, each with its number of concurrent jobs, such as `ingestion:4,batch:2`. Kinds: `ingestion`, `batch`, `response` (background responses), `evaluation`. Kinds that are absent are left to other processes. Unset: all kinds.',
+      'Kinds of jobs that this process runs, each with its number of concurrent jobs, such as `ingestion:4,batch:2`. Kinds: `ingestion`, `batch`, `response` (background responses), `evaluation`. Kinds that are absent are left to other processes. The number of `batch` bounds validations and finalizations; `QUIRE_BATCH_CONCURRENCY` bounds lines. Unset: all kinds.',
   },
   batchConcurrency: {
     env: 'QUIRE_BATCH_CONCURRENCY',
@@ -43,7 +43,7 @@ export const PROCESS_SETTINGS = {
     schema: Type.Integer({ minimum: 1, maximum: 1024 }),
     default: 16,
     description:
-      'Batch lines that each process runs at the same time. Raise it for upstream servers that batch many requests; local models run at most as many as they have slots, less one.',
+      'Batch lines that each process runs at the same time; all processes run lines of every batch. Raise it for upstream servers that batch many requests; local models run at most as many as they have slots, less one.',
   },
   memoryLimitMb: {
     env: 'QUIRE_MEMORY_LIMIT_MB',

@@ -14,12 +14,14 @@ export interface JobKind<Data extends object> {
   readonly data?: Data;
 }
 
-/** What orders and limits a job. */
+/** What orders, limits and delays a job. */
 export interface JobConstraints {
   /** Jobs with one key run one after the other, in the order in which they were enqueued. */
   key: string;
   /** Jobs of one group, such as an organization, share `perGroup` slots. */
   group?: string;
+  /** Seconds until the job may run. */
+  delaySeconds?: number;
 }
 
 /** Declares a kind of job. */

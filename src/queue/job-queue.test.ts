@@ -25,6 +25,8 @@ const KINDS = {
   'killed-often': defineKind('killed-often', { concurrency: 2, retries: 100, retrySeconds: 2 }),
   'at-once': defineKind('at-once', { concurrency: 2 }),
   grouped: defineKind('grouped', { concurrency: 3, perGroup: 1 }),
+  busy: defineKind('busy', { concurrency: 2 }),
+  delayed: defineKind('delayed'),
 };
 
 /** Resolves after `count` calls. */
@@ -271,6 +273,46 @@ describe('JobQueue', () => {
     assert.deepEqual(ran.toSorted(), [1, 2, 3, 9]);
     // The order is undefined: all may have been created in the same millisecond.
     assert.ok(ran.indexOf(9) <= 1, ran.join());
+  });
+
+  it('leaves the jobs of busy groups to other processes, until it is woken', async () => {
+    const kind = KINDS['busy'];
+    const ran: number[] = [];
+    const [free, all] = [counted(1), counted(2)];
+    const busy = ['a'];
+    const run = async ({ n }: { n: number }) => {
+      ran.push(n);
+      free.call();
+      all.call();
+    };
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: '1', group: 'a' });
+    await queue.enqueue(db.sql, kind, { n: 2 }, { key: '2', group: 'b' });
+    queue.work(kind, run, () => busy);
+    await free.done;
+    assert.deepEqual(ran, [2]);
+    busy.pop();
+    queue.wake(kind);
+    await all.done;
+    assert.deepEqual(ran, [2, 1]);
+    queue.wake(KINDS['keyed']);
+  });
+
+  it('runs a delayed job after its delay', async () => {
+    const kind = KINDS['delayed'];
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: '1', delaySeconds: 3_600 });
+    await queue.enqueue(db.sql, kind, { n: 2 }, { key: '2' });
+    const ran: number[] = [];
+    const [first, both] = [counted(1), counted(2)];
+    queue.work(kind, async ({ n }) => {
+      ran.push(n);
+      first.call();
+      both.call();
+    });
+    await first.done;
+    await db.execute("update pgboss.job set start_after = start_after - interval '1 hour' where name = 'delayed'");
+    queue.wake(kind);
+    await both.done;
+    assert.deepEqual(ran, [2, 1]);
   });
 
   it('stores the trace context of the request that enqueues a job', async () => {

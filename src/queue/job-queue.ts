@@ -108,7 +108,7 @@ export class JobQueue {
     sql: Sql,
     kind: JobKind<Data>,
     data: Data,
-    { key, group }: JobConstraints,
+    { key, group, delaySeconds }: JobConstraints,
   ): Promise<void> {
     // The trace of the request that enqueues the job, for the link of its span.
     await this.#boss.send(
@@ -117,17 +117,26 @@ export class JobQueue {
       {
         singletonKey: key,
         ...(group !== undefined && { group: { id: group } }),
+        ...(delaySeconds !== undefined && { startAfter: delaySeconds }),
         db: fromDrizzle(sql as DrizzleTransactionLike, tag),
       },
     );
     await notify(sql, 'quire_jobs', kind.name);
   }
 
-  /** Runs jobs of a kind in this process until `stop`. A job whose handler throws is retried up to the limit. */
-  work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): void {
+  /**
+   * Runs jobs of a kind in this process until `stop`. A job whose handler throws is retried up to the limit.
+   * `busyGroups`: groups whose jobs are left to other processes for now; `wake` when there are fewer.
+   */
+  work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>, busyGroups?: () => string[]): void {
     const event = new AsyncEvent();
     this.#events.set(kind.name, event);
-    this.#loops.push(this.#loop(kind, handler, event));
+    this.#loops.push(this.#loop(kind, { handler, busyGroups }, event));
+  }
+
+  /** Looks for jobs of a kind now, if this process runs them. */
+  wake(kind: Pick<JobKind<object>, 'name'>): void {
+    this.#events.get(kind.name)?.wake();
   }
 
   /** Aborts running jobs, waits for them, and returns them to the queue. Idempotent. */
@@ -158,10 +167,15 @@ export class JobQueue {
   }
 
   /** Fetches jobs while slots are free. Resolves when the queue is stopping and the last job has ended. */
-  async #loop<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>, event: AsyncEvent): Promise<void> {
+  async #loop<Data extends object>(
+    kind: JobKind<Data>,
+    { handler, busyGroups }: { handler: JobHandler<Data>; busyGroups: (() => string[]) | undefined },
+    event: AsyncEvent,
+  ): Promise<void> {
     const running = new RunningJobs(kind);
     while (!this.#stopping.signal.aborted) {
-      const job = running.hasFreeSlot() ? await this.#next<Data>(kind, running.fullGroups()) : null;
+      const ignored = [...running.fullGroups(), ...(busyGroups?.() ?? [])];
+      const job = running.hasFreeSlot() ? await this.#next<Data>(kind, ignored) : null;
       if (job === null) await event.wait(POLL_MS);
       else void running.add(job.groupId ?? null, this.#run(kind, job, handler)).then(() => event.wake());
     }

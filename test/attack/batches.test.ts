@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { RUN_BATCH } from '../../src/batches/batch-job.ts';
-import { batchHandler } from '../../src/batches/batch-worker.ts';
 import { MAX_BATCH_LINES, MAX_LINE_BYTES } from '../../src/batches/schema.ts';
+import { BATCH_JOBS, workBatches } from '../batch-jobs.ts';
 import { batchLine, callBatches, chatLine, uploadBatchFile, waitForBatch } from '../batches.ts';
 import { useApi } from '../harness.ts';
 import { scaled } from './scale.ts';
@@ -11,8 +10,8 @@ const ENDPOINT = '/v1/chat/completions';
 const TIMEOUT_MS = 240_000;
 
 describe('files at the limits of batches', () => {
-  const api = useApi({ jobs: [RUN_BATCH] });
-  before(() => api.deps.jobs.work(RUN_BATCH, batchHandler(api.deps, 16)));
+  const api = useApi({ jobs: BATCH_JOBS });
+  before(() => workBatches(api.deps, 16));
 
   const runFile = async (content: string) => {
     const body = { input_file_id: await uploadBatchFile(api, content), endpoint: ENDPOINT, completion_window: '24h' };
