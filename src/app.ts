@@ -20,6 +20,7 @@ import { fileRoutes } from './files/routes.ts';
 import { guardrailRoutes } from './guardrails/routes.ts';
 import { type ConfigurationDeps, configurationRoutes } from './health/configuration/routes.ts';
 import { engineRoutes } from './health/engine-routes.ts';
+import type { EngineListDeps } from './health/list-engines.ts';
 import { healthRoutes, type ModelsPull } from './health/routes.ts';
 import type { App } from './http/app.ts';
 import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
@@ -62,6 +63,7 @@ import { userRoutes } from './users/routes.ts';
 /** Dependencies of the admin API. */
 export type AdminDeps = Omit<AccountAdminDeps, 'keySpending' | 'existingKnowledgeBases'> &
   ModelAdminDeps &
+  EngineListDeps &
   ConfigurationDeps;
 
 /** Dependencies of the API: of the use cases, authentication, rate limits and operator endpoints. */
@@ -75,7 +77,9 @@ export type AppDeps = Deps &
     /** Buckets of attempts to sign in, which all processes share. */
     limitStore: LimitStore;
     promptCache: PromptCacheStatistics;
-    modelsPull?: () => ModelsPull | null;
+    modelsPull?: () => ModelsPull | null | Promise<ModelsPull | null>;
+    /** The metrics of all processes of the service; absent: those of this one. */
+    readMetrics?: (() => Promise<string>) | undefined;
     /** Traces requests; absent unless telemetry is exported. */
     telemetry?: { traceRequests(app: App): void } | null;
     /** Folder of the built console; absent: no console. */

@@ -11,6 +11,7 @@ import type { Database } from '../db/db.ts';
 import { registerPoolMetrics } from '../db/metrics.ts';
 import { NewerSchemaError } from '../db/migrate.ts';
 import type { Deps } from '../deps.ts';
+import type { RemoteEngines } from '../engines/remote/remote-engines.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
 import { policyScorer } from '../inference/score-texts.ts';
 import { registerIndexStateMetrics } from '../knowledge-bases/index-integrity/metrics.ts';
@@ -27,6 +28,7 @@ import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { SharedLimitStore } from '../limits/shared-store.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { SharedModelFiles } from '../models/bindings/shared-model-files.ts';
+import { EnginePool } from '../models/engine-pool.ts';
 import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
 import { registerQueueMetrics } from '../queue/metrics.ts';
@@ -51,6 +53,17 @@ export interface Booted {
   bindings: ModelBindings;
   /** Null unless traces and metrics are exported. */
   telemetry: Telemetry | null;
+  /** The engines that run in this process, and those of upstreams. */
+  engines: EnginePool;
+  /** Folder of the socket of the embedded database; null without one. */
+  databaseSocket: string | null;
+}
+
+/** The main process of a service of several processes, for those that serve its API. */
+export interface MainProcess {
+  /** As `DatabaseSharing`. */
+  socketFolder: string | null;
+  engines: RemoteEngines;
 }
 
 /** Options of a start. */
@@ -61,6 +74,10 @@ export interface BootOptions {
   signal: AbortSignal;
   /** Called while the start waits for a store. */
   onWait(reason: string): void;
+  /** Label of the metrics of a service of several processes. */
+  processName?: string;
+  /** Present in processes that only serve the API. The main process has opened and checked the stores before. */
+  main?: MainProcess;
 }
 
 /** Opens the configured stores and engines, dependencies first. Waits for stores that do not respond. */
@@ -75,10 +92,11 @@ export async function boot(
   const { db, secrets, blobs, chunks } = await openStores(config, logger, lifecycle, options);
   const lease = await openLease(db, logger, lifecycle);
   await followSchema({ db, lease, logger });
+  const engines = new EnginePool(config, logger, lifecycle, options.main?.engines ?? null);
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs({ db, lease, logger }, lifecycle),
-    startBindings({ db, blobs, config, logger }, lifecycle),
+    startBindings({ db, blobs, config, logger, engines }, lifecycle),
   ] as const);
   const models = bindings.registry;
   const billing = await lifecycle.start(
@@ -87,6 +105,7 @@ export async function boot(
     (started) => started.close(),
   );
   const metrics = new Registry();
+  if (options.processName !== undefined) metrics.setDefaultLabels({ process: options.processName });
   collectDefaultMetrics({ register: metrics });
   registerStoreMetrics(metrics, { db, lease, chunks });
   const cacheMetrics = registerCacheMetrics(metrics, models);
@@ -118,7 +137,8 @@ export async function boot(
     authenticator.evict(id);
     billing.evictLimits(id);
   };
-  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry };
+  const databaseSocket = db.socketFolder ?? null;
+  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry, engines, databaseSocket };
 }
 
 /** Opens the stores, and checks that they belong together. */
@@ -127,16 +147,19 @@ async function openStores(
   logger: Logger,
   lifecycle: ProcessLifecycle,
   options: BootOptions,
-): Promise<Pick<Deps, 'db' | 'secrets' | 'blobs' | 'chunks'>> {
-  const db = await openDatabase(config, logger, lifecycle);
+): Promise<Pick<Deps, 'secrets' | 'blobs' | 'chunks'> & { db: Database & { socketFolder?: string } }> {
+  const processes = config.apiProcesses > 1 ? config.apiProcesses + 1 : 1;
+  const { main } = options;
+  const db = await openDatabase(config, logger, lifecycle, { processes, socketFolder: main?.socketFolder ?? null });
   await db.migrate();
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
   const throughOutage = <T>(open: () => Promise<T>) => awaitStores(open, logger, options);
   const chunks = await throughOutage(() => openIndex(config, lifecycle, db));
+  const stores = { db, secrets, blobs, chunks };
+  if (main !== undefined) return stores;
   if (options.role === 'api' && !(await hasAnyApiKey(db.sql)))
     await requireNoStoredData(config.dataDir, 'the database has no API key');
-  const stores = { db, secrets, blobs, chunks };
   await throughOutage(() => requireOwnStores({ ...stores, config }));
   return stores;
 }
@@ -171,7 +194,7 @@ function awaitStores<T>(open: () => Promise<T>, logger: Logger, { signal, onWait
 }
 
 async function startBindings(
-  deps: Pick<Deps, 'db' | 'blobs' | 'config' | 'logger'>,
+  deps: Pick<Deps, 'db' | 'blobs' | 'config' | 'logger'> & { engines: EnginePool },
   lifecycle: ProcessLifecycle,
 ): Promise<ModelBindings> {
   const files = await lifecycle.start(

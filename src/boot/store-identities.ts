@@ -42,10 +42,10 @@ interface MarkedStore {
  * credentials is not the one that belongs to the database: such a process would serve empty searches and mark the
  * indexes of the other processes as damaged. The first process on a database decides what belongs to it. Stores are
  * recognized by a marker in them, so that two machines may reach one store by different URLs. An embedded database
- * belongs to one process: nothing to compare.
+ * belongs to the stores in its data folder: nothing to compare.
  */
 export async function requireOwnStores(deps: IdentityDeps): Promise<void> {
-  if (deps.db.isExclusive) return;
+  if (deps.db.startsAlone) return;
   const stores: Partial<Record<StoreName, MarkedStore>> = {
     files: blobStore(deps),
     index: searchIndex(deps),

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
 import { holdsDatabase, requireNoPglite } from '../db/embedded/cluster-folder.ts';
-import { openEmbedded } from '../db/embedded/open-embedded.ts';
+import { type EmbeddedDatabase, joinEmbedded, openEmbedded } from '../db/embedded/open-embedded.ts';
 import { openPostgres } from '../db/postgres.ts';
 import { ProcessLease } from '../leases/process-lease.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -18,10 +18,24 @@ import type { ProcessLifecycle } from './shutdown-order.ts';
 /** Exit code of a process whose database does not stay up. Supervisors restart on it. */
 const GAVE_UP_EXIT_CODE = 1;
 
+/** How the processes of a service reach its database. */
+export interface DatabaseSharing {
+  /** Processes of this service; 1 by default. */
+  processes?: number;
+  /** Folder of the socket of the embedded PostgreSQL of the main process. Null or absent: this process runs it. */
+  socketFolder?: string | null;
+}
+
 /** Connects to `QUIRE_DATABASE_URL` if set; otherwise starts the embedded PostgreSQL in the data folder. */
-export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
-  const open = async () => {
+export function openDatabase(
+  config: Config,
+  logger: Logger,
+  lifecycle: ProcessLifecycle,
+  { processes = 1, socketFolder = null }: DatabaseSharing = {},
+): Promise<Database & Partial<EmbeddedDatabase>> {
+  const open = async (): Promise<Database & Partial<EmbeddedDatabase>> => {
     if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
+    if (socketFolder !== null) return joinEmbedded(socketFolder, logger);
     const folder = join(config.dataDir, 'postgres');
     if (!(await holdsDatabase(folder))) {
       await requireNoPglite(config.dataDir);
@@ -31,7 +45,7 @@ export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessL
       logger.error({ folder, reason }, 'embedded database does not stay up: exiting');
       process.exit(GAVE_UP_EXIT_CODE);
     };
-    return openEmbedded({ folder, logger, onGiveUp });
+    return openEmbedded({ folder, logger, onGiveUp, processes });
   };
   return lifecycle.start('database', open, (db) => db.close());
 }
@@ -51,12 +65,15 @@ export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<
 export function openIndex(
   config: Config,
   lifecycle: ProcessLifecycle,
-  db: Pick<Database, 'withLock'>,
+  db: Pick<Database, 'withLock' | 'isExclusive'>,
 ): Promise<ChunkIndex> {
   const open = async () => {
     const { indexCacheMb, indexMetadataCacheMb } = config.memory.budget;
     const caches = { indexMb: indexCacheMb, metadataMb: indexMetadataCacheMb };
-    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), { caches });
+    if (config.indexUrl === null) {
+      const isShared = !db.isExclusive && config.apiProcesses > 1;
+      return ChunkIndex.open(join(config.dataDir, 'index'), { caches, ...(isShared && { lock: db.withLock }) });
+    }
     const { url, options } = parseIndexUrl(config.indexUrl);
     return ChunkIndex.open(url, { storage: options, caches, lock: db.withLock });
   };

@@ -25,9 +25,9 @@ export interface ServiceInfo {
   url: string | null;
 }
 
-/** Returns the path of the command socket of a data folder, relative to the working directory if that is shorter. */
-export function socketPath(dataDir: string): string {
-  const absolute = join(dataDir, 'quire.sock');
+/** Returns the path of a socket in a data folder, relative to the working directory if that is shorter. */
+export function socketPath(dataDir: string, name = 'quire.sock'): string {
+  const absolute = join(dataDir, name);
   const shortest = [absolute, relative(process.cwd(), absolute)].toSorted((a, b) => a.length - b.length)[0] ?? absolute;
   if (Buffer.byteLength(shortest) > MAX_PATH_BYTES) {
     throw new OperatorError(`The path ${absolute} is too long for a socket; set QUIRE_DATA_DIR to a shorter one.`);

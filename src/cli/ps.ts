@@ -1,5 +1,5 @@
 import { loadClientConfig } from '../config/client-config.ts';
-import type { EngineStatus, EngineStatusList } from '../health/engine-schema.ts';
+import type { EngineStatus, EngineStatusList, ProcessStatus } from '../health/engine-schema.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { CliCommand } from './command.ts';
 import { sendCommand } from './command-client.ts';
@@ -8,7 +8,9 @@ import { formatMegabytes, formatTable, printResult } from './output.ts';
 /** `quire ps`. */
 export function psCommand(): CliCommand {
   return new CliCommand('ps')
-    .description('Show the engines of a running service: the model ids that each serves, its slots and its memory.')
+    .description(
+      'Show the engines and processes of a running service: the model ids that each engine serves, its slots and its memory.',
+    )
     .jsonOption()
     .examples('ps', 'ps --json')
     .action(async (options: { json?: boolean }) => {
@@ -17,12 +19,14 @@ export function psCommand(): CliCommand {
       if (reply === null)
         throw new OperatorError(`No service runs on the data folder ${dataDir}. 'quire serve' starts one.`);
       const running = reply.result as EngineStatusList;
-      const { service, data: engines } = running;
-      printResult(options, { service, engines }, () => renderRunning(running));
+      const { service, processes, data: engines } = running;
+      printResult(options, { service, ...(processes !== undefined && { processes }), engines }, () =>
+        renderRunning(running),
+      );
     });
 }
 
-function renderRunning({ service, data }: EngineStatusList): string {
+function renderRunning({ service, processes, data }: EngineStatusList): string {
   const rows = data.map((one) => [
     one.name || '-',
     one.engine,
@@ -34,8 +38,21 @@ function renderRunning({ service, data }: EngineStatusList): string {
   return [
     formatTable([['NAME', 'ENGINE', 'STATE', 'SLOTS', 'MEMORY', 'SERVES'], ...rows]),
     '',
-    `Service process ${service.pid}: ${formatMegabytes(service.memory_bytes)}.`,
+    processes === undefined
+      ? `Service process ${service.pid}: ${formatMegabytes(service.memory_bytes)}.`
+      : renderProcesses(processes),
   ].join('\n');
+}
+
+function renderProcesses(processes: readonly ProcessStatus[]): string {
+  const rows = processes.map(({ name, pid, state, restarts, memory_bytes: bytes }) => [
+    name,
+    pid === null ? '-' : String(pid),
+    state,
+    String(restarts),
+    bytes === null ? '-' : formatMegabytes(bytes),
+  ]);
+  return formatTable([['PROCESS', 'PID', 'STATE', 'RESTARTS', 'MEMORY'], ...rows]);
 }
 
 function slotText({ slots }: EngineStatus): string {

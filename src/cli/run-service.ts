@@ -2,10 +2,8 @@ import { bootstrapAccounts } from '../accounts/bootstrap.ts';
 import { type Booted, boot } from '../boot/boot.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
 import { type Config, loadConfig } from '../config/config.ts';
-import { CONSOLE_FOLDER, isConsoleBuilt } from '../console/routes.ts';
+import { isConsoleBuilt } from '../console/routes.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
-import { watchEngines } from '../health/watch-engines.ts';
-import { drain } from '../http/drain.ts';
 import { WaitingServer } from '../http/waiting-server.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
@@ -19,16 +17,17 @@ import { type CommandRequest, SERVICE_INFO, type ServiceInfo } from './command-c
 import { listenForCommands } from './command-socket.ts';
 import { canAsk, offerPull } from './offer-pull.ts';
 import { openOperatorApi } from './operator-api.ts';
+import { startApiProcesses } from './processes/start-api-processes.ts';
 import { reloadOnHangup } from './reload.ts';
 import { requireSharedStores } from './require-shared-stores.ts';
-import { baseUrl, requireFreeAddress, serveApi } from './serve-api.ts';
+import { baseUrl, boundPort, requireFreeAddress, startApi } from './serve-api.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
 import { StartOutput } from './start-output.ts';
 import type { StateDeps } from './state-command.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
-/** Aborts requests that run `drainMs` after the delay. An aborted call ends after the current step of its engine. */
-const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
+/** Name of this process in logs and metrics, where others serve the API. */
+const MAIN = 'main';
 
 /** A process that starts, and how. */
 interface StartingService {
@@ -51,7 +50,8 @@ export async function runService(flags: Record<string, string>, command: 'serve'
   const config = loadConfig(undefined, flags);
   if (command === 'api') requireSharedStores(config, command);
   let inForce = config;
-  const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
+  const processName = config.apiProcesses > 1 ? MAIN : null;
+  const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat), processName);
   for (const name of config.unknownVariables) logger.warn({ name }, 'unknown setting ignored');
   // A terminal that has been closed fails every write.
   process.stdout.on('error', () => {});
@@ -70,8 +70,9 @@ export async function runService(flags: Record<string, string>, command: 'serve'
     const load = () => loadConfig(undefined, flags);
     const onApplied = (applied: Config) => {
       inForce = applied;
+      started.reloadProcesses(applied);
     };
-    endReload = reloadOnHangup(config, { ...started, logger, load, onApplied });
+    endReload = reloadOnHangup(config, { ...started.booted, logger, load, onApplied });
     await stopped;
   } catch (error) {
     // A process that was stopped while it waited for its stores.
@@ -118,55 +119,43 @@ async function holdFolder({ config, logger, lifecycle }: StartingService): Promi
 async function bootWaiting({ config, logger, lifecycle, signal }: StartingService): Promise<Booted> {
   const server = new WaitingServer(config);
   try {
-    return await boot(config, logger, lifecycle, { role: 'api', signal, onWait: (reason) => server.wait(reason) });
+    const onWait = (reason: string) => server.wait(reason);
+    const name = config.apiProcesses > 1 ? { processName: MAIN } : {};
+    return await boot(config, logger, lifecycle, { role: 'api', signal, onWait, ...name });
   } finally {
     await server.close();
   }
 }
 
+/** A started service. */
+interface StartedService {
+  booted: Booted;
+  /** Applies a configuration in the other processes. */
+  reloadProcesses(config: Config): void;
+}
+
 /** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
-async function startService(starting: StartingService): Promise<Booted> {
-  const { config, logger, lifecycle, output, effectiveConfig } = starting;
+async function startService(starting: StartingService): Promise<StartedService> {
+  const { config, lifecycle, output, effectiveConfig } = starting;
   const target = await holdFolder(starting);
   await requireFreeAddress(config);
-  const started = await bootWaiting(starting);
-  const { deps, bindings, evictKeys, authenticator } = started;
-  target.state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
-  const initialPull = await startInitialPull(started, starting);
+  const booted = await bootWaiting(starting);
+  const { deps, bindings, evictKeys } = booted;
+  const state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
+  target.state = state;
+  const initialPull = await startInitialPull(booted, starting);
   if (starting.command === 'serve') {
     await lifecycle.start(
       'worker',
-      () => startWorker(deps, started.telemetry),
+      () => startWorker(deps, booted.telemetry),
       (worker) => worker.stop(),
     );
   } else await defineJobs(deps.jobs);
-  await lifecycle.start(
-    'engine checks',
-    () => watchEngines(deps),
-    (checks) => checks.stop(),
-  );
-  const { limiter, promptCache, telemetry } = started;
-  const authenticateKey = (authorization: string | undefined) => authenticator.authenticate(authorization);
-  const modelsPull = () => initialPull?.status ?? null;
-  const served = {
-    ...deps,
-    authenticateKey,
-    authenticateKeyId: (id: string) => authenticator.authenticateId(id),
-    limiter,
-    limitStore: limiter.deps.store,
-    promptCache,
-    bindings,
-    evictKeys,
-    modelsPull,
-    telemetry,
-    effectiveConfig,
-  };
-  const app = await lifecycle.start(
-    'api',
-    () => serveApi(config, { ...served, consoleFolder: CONSOLE_FOLDER }),
-    (listening) => drain(listening, logger, { ...DRAIN_BOUNDS, delayMs: config.drainDelay * 1_000 }),
-  );
-  const url = baseUrl(config.host, app);
+  const facts = { effectiveConfig, modelsPull: () => initialPull?.status ?? null };
+  const processes = config.apiProcesses > 1 ? await startApiProcesses(booted, lifecycle, facts) : null;
+  if (processes !== null) target.state = { ...state, listProcesses: () => processes.list() };
+  const port = processes?.port ?? boundPort(await startApi(config, booted, lifecycle, facts));
+  const url = baseUrl(config.host, port);
   target.service.url = url;
   const key = await bootstrapAccounts(deps, config.bootstrapApiKey);
   const isKnown = key?.secret == null && config.bootstrapApiKey !== null;
@@ -174,7 +163,7 @@ async function startService(starting: StartingService): Promise<Booted> {
   if (setupToken !== null) output.showSetup(url, setupToken);
   output.showReady(url, isKnown ? null : key);
   initialPull?.ask();
-  return started;
+  return { booted, reloadProcesses: (applied) => processes?.reload(applied) };
 }
 
 /**

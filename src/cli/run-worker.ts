@@ -10,7 +10,7 @@ import { describeError } from '../lib/operator-error.ts';
 import { VERSION } from '../lib/version.ts';
 import { startWorker } from '../worker.ts';
 import { requireSharedStores } from './require-shared-stores.ts';
-import { baseUrl, listenOn } from './serve-api.ts';
+import { baseUrl, boundPort, listenOn } from './serve-api.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
 
 /** Requests for health and metrics end within milliseconds. Jobs do not wait for load balancers. */
@@ -65,5 +65,5 @@ async function serveHealth(
     () => listenOn({ host, port: workerPort }, () => createWorkerApp({ ...deps, authenticateKey, limiter }, VERSION)),
     (listening) => drain(listening, deps.logger, DRAIN_BOUNDS),
   );
-  return baseUrl(host, app);
+  return baseUrl(host, boundPort(app));
 }

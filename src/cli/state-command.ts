@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import type { ProcessStatus } from '../health/engine-schema.ts';
 import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
 
 /** The state command that calls the admin API. Its input is an `OperatorRequest`. */
@@ -6,6 +7,8 @@ export const ADMIN_API = 'admin api';
 
 /** Dependencies of commands that need the database: taken from the running service, or opened by the command itself. */
 export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {
+  /** Absent unless the running service has several processes. */
+  listProcesses?: () => Promise<ProcessStatus[]>;
   callAdminApi(request: OperatorRequest): Promise<OperatorResponse>;
 };
 

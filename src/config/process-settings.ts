@@ -1,8 +1,18 @@
 import { Type } from 'typebox';
 import { parseJobs } from '../lib/parse-jobs.ts';
+import { parseProcesses } from '../lib/parse-processes.ts';
 
 /** Settings of a process: its work, its end and its memory. */
 export const PROCESS_SETTINGS = {
+  apiProcesses: {
+    env: 'QUIRE_API_PROCESSES',
+    file: 'api_processes',
+    schema: Type.Unsafe<string>({ type: ['integer', 'string'] }),
+    default: '1',
+    parse: parseProcesses,
+    description:
+      'Processes of `quire serve` and `quire api` that serve the API on one port, to use several cores: a number from 1 to 64, or `auto` for one per core. Above 1, a further process has the embedded database, the models that run on this machine and the background work. Needs Linux or FreeBSD.',
+  },
   drainDelay: {
     env: 'QUIRE_DRAIN_DELAY',
     file: 'drain_delay',

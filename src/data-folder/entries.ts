@@ -10,6 +10,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'models',
   'postgres',
   'prefix-cache',
+  'quire-processes.sock',
   'quire.lock',
   'quire.sock',
   'secrets.key',
@@ -17,7 +18,13 @@ const NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** Entries that only Quire creates. Other programs also create names such as `db` and `tmp`. */
-export const TRACES: ReadonlySet<string> = new Set(['prefix-cache', 'quire.lock', 'quire.sock', 'secrets.key']);
+export const TRACES: ReadonlySet<string> = new Set([
+  'prefix-cache',
+  'quire-processes.sock',
+  'quire.lock',
+  'quire.sock',
+  'secrets.key',
+]);
 
 /** Whether Quire creates an entry of this name in its data folder; `NAME.SUFFIX` is a temporary one of NAME. */
 export function isQuireEntry(name: string): boolean {

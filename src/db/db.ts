@@ -46,10 +46,14 @@ export interface Database {
   /** For operators: `PostgreSQL`, and who runs it. */
   readonly description: string;
   /**
-   * Whether the lock of the data folder keeps other processes from this database. Work in progress at the start of this
-   * process then belongs to an exited process.
+   * Whether no other process uses this database, because the lock of the data folder keeps them from it.
    */
   readonly isExclusive: boolean;
+  /**
+   * Whether this process had the database for itself when it opened it. Work in progress then belonged to an exited
+   * process.
+   */
+  readonly startsAlone: boolean;
   readonly sql: Sql;
   /**
    * A statement with one text parameter, `$1`, that is prepared once; for reads and writes of every request. `name` is

@@ -48,7 +48,7 @@ function newerVersion(...migrations: string[]): { folder: string; versions: numb
   return { folder, versions };
 }
 
-const run = (folder: string = MIGRATIONS_FOLDER, isExclusive = false) => migrate(pool, { logger, folder, isExclusive });
+const run = (folder: string = MIGRATIONS_FOLDER, isAlone = false) => migrate(pool, { logger, folder, isAlone });
 /** Registers a running process that knows migrations until `version`; null: a version that registers none. */
 const register = (version: number | null, renewedAt = 'now()') =>
   pool.query(`insert into processes values ('process_' || gen_random_uuid(), ${renewedAt}, $1)`, [version]);

@@ -40,7 +40,7 @@ interface Migration {
 export interface MigrateOptions {
   logger: Logger;
   /** Whether no other process can use the database. */
-  isExclusive: boolean;
+  isAlone: boolean;
   /** Default: the migrations of this version. */
   folder?: string;
   /** Whether a move of another database into this one may be unfinished, because it calls this. */
@@ -117,12 +117,12 @@ async function readPending(connection: ClientBase, migrations: readonly Migratio
 async function applyPending(
   connection: PoolClient,
   pending: readonly Migration[],
-  { logger, isExclusive }: MigrateOptions,
+  { logger, isAlone }: MigrateOptions,
 ): Promise<string[]> {
   const postponed: string[] = [];
   for (const migration of pending) {
     const { name, phase, version } = migration;
-    const running = isExclusive ? [] : await selectRunningVersions(connection);
+    const running = isAlone ? [] : await selectRunningVersions(connection);
     const isBlocked = phase === 'contract' && running.some((known) => known < version);
     if (!isBlocked && (await applyMigration(connection, migration, running.length > 0, logger))) {
       logger.info({ migration: name, phase }, 'migration applied');

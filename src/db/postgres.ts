@@ -20,7 +20,7 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /** Address and name of a PostgreSQL server. */
-export interface PostgresServer extends Pick<Database, 'description' | 'isExclusive'> {
+export interface PostgresServer extends Pick<Database, 'description' | 'isExclusive' | 'startsAlone'> {
   connection: Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database'>;
   /** Subject of messages for the operator, without a password. */
   name: string;
@@ -34,12 +34,13 @@ export function openPostgres(url: string, logger: Logger): Promise<Database> {
 /** Describes the PostgreSQL at a URL. */
 export function serverAt(url: string): PostgresServer {
   const name = `The database at ${withoutPassword(url)}`;
-  return { connection: { connectionString: url }, name, description: 'PostgreSQL', isExclusive: false };
+  const sharing = { isExclusive: false, startsAlone: false };
+  return { connection: { connectionString: url }, name, description: 'PostgreSQL', ...sharing };
 }
 
 /** Opens connections to a running server. Throws an `OperatorError` when it does not respond. */
 export async function openPool(server: PostgresServer, logger: Logger): Promise<Database> {
-  const { connection, name, description, isExclusive } = server;
+  const { connection, name, description, isExclusive, startsAlone } = server;
   const options = {
     ...connection,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -66,6 +67,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   return {
     description,
     isExclusive,
+    startsAlone,
     sql: drizzle(pool),
     // Statements of the service itself: one may serve several organizations, as the group commit of the usage records
     // does.
@@ -81,7 +83,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
       }),
     connections: () => pool.use(),
     check: () => check(),
-    migrate: () => migrate(pool, { logger, isExclusive }),
+    migrate: () => migrate(pool, { logger, isAlone: startsAlone }),
     listen: (channel, listener) => notifications.listen(channel, listener),
     withLock: (lock, task) => locks.withLock(lock, task),
     close: closeOnce(async () => {

@@ -236,6 +236,8 @@ export interface GenerationFeatures {
   defaultTemperature?: number;
   /** Upper bound of the tokens that the chat template adds to the texts of a request. Absent, or null: not known. */
   templateTokens?(request: TemplateInput): number | null;
+  /** Tokens of `SAMPLE_PROMPTS`, of which `templateTokens` is computed. Absent: not counted. */
+  sampleTokens?: readonly number[];
   /** How the engine takes documents with this prompt and format. Absent: `rendered`. */
   documentMode?(prompt: ChatPrompt, format: OutputFormat): DocumentMode;
 }
@@ -268,13 +270,13 @@ export interface GenerationEngine {
   /** Engines on this machine only: the current load. Loads no model. Throws like `check`. */
   load?(signal: AbortSignal): Promise<EngineLoad>;
   /** Engines in a process of their own only: its id; null while there is none. */
-  readonly hostPid?: number | null;
+  readonly hostPid?: number | null | undefined;
   /** Upstreams only: the servers of the model, without I/O. */
   servers?(): ServerState[];
   /** Engines in a process of their own only: starts to load the model unless it is loaded. */
   loadModel?(): void;
   /** The same: frees the memory of the model until the next request. Returns false while requests run. */
-  unloadModel?(): boolean;
+  unloadModel?(): boolean | Promise<boolean>;
   /** Ends running generations with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,10 +1,9 @@
-import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { EngineStatusList } from './engine-schema.ts';
-import { listEngines } from './list-engines.ts';
+import { type EngineListDeps, listEngines } from './list-engines.ts';
 
 /** `/v1/admin/engines`: the state of the engines of this process. */
-export function engineRoutes(app: App, deps: Pick<Deps, 'models'>): void {
+export function engineRoutes(app: App, deps: EngineListDeps): void {
   app.get(
     '/v1/admin/engines',
     {

@@ -52,13 +52,29 @@ export const EngineStatus = Type.Object(
 
 export type EngineStatus = Static<typeof EngineStatus>;
 
+/** State of a process of a service of several processes. */
+export const ProcessStatus = Type.Object({
+  name: Type.String({ description: '`main`, `api-1`, `api-2`, ...' }),
+  pid: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: it has ended and is started again.' }),
+  state: Type.Enum(['starting', 'ready']),
+  restarts: Type.Integer({ description: 'Since the start of the service.' }),
+  memory_bytes: Type.Union([Type.Integer(), Type.Null()]),
+});
+
+export type ProcessStatus = Static<typeof ProcessStatus>;
+
 /** All engines of this process. */
 export const EngineStatusList = Type.Object({
   object: Type.Literal('list'),
   service: Type.Object({ pid: Type.Integer(), memory_bytes: Type.Integer() }, { description: 'The process itself.' }),
+  processes: Type.Optional(
+    Type.Array(ProcessStatus, {
+      description: 'The processes of this service, if it has several (`QUIRE_API_PROCESSES`).',
+    }),
+  ),
   data: Type.Array(EngineStatus),
 });
 
 export type EngineStatusList = Static<typeof EngineStatusList>;
 
-titleSchemas({ EngineStatus, EngineStatusList });
+titleSchemas({ EngineStatus, EngineStatusList, ProcessStatus });

@@ -1,15 +1,18 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import type { Deps } from '../deps.ts';
 import { type EngineRuntime, modelRuntime } from '../engines/registry.ts';
 import { checkEngine } from './check-health.ts';
-import type { EngineStatus, EngineStatusList } from './engine-schema.ts';
+import type { EngineStatus, EngineStatusList, ProcessStatus } from './engine-schema.ts';
+import { residentBytes } from './resident-bytes.ts';
 
 const LOAD_TIMEOUT_MS = 2_000;
 
+/** What the state of the engines is read from. `listProcesses` is absent unless the service has several processes. */
+export type EngineListDeps = Pick<Deps, 'models'> & {
+  listProcesses?: (() => Promise<ProcessStatus[]>) | undefined;
+};
+
 /** Describes every engine of this process: state, slots, memory, servers. Loads no model; probes upstream servers. */
-export async function listEngines({ models }: Pick<Deps, 'models'>): Promise<EngineStatusList> {
+export async function listEngines({ models, listProcesses }: EngineListDeps): Promise<EngineStatusList> {
   const engines = models.runtimes().map(async (runtime): Promise<EngineStatus> => {
     const ids = models.list().filter((model) => modelRuntime(model) === runtime);
     const [error, slots] = await Promise.all([checkEngine(runtime), readSlots(runtime)]);
@@ -44,6 +47,7 @@ export async function listEngines({ models }: Pick<Deps, 'models'>): Promise<Eng
   return {
     object: 'list',
     service: { pid: process.pid, memory_bytes: process.memoryUsage.rss() },
+    ...(listProcesses !== undefined && { processes: await listProcesses() }),
     data: [...(await Promise.all(engines)), ...unavailable],
   };
 }
@@ -54,19 +58,6 @@ async function readSlots(runtime: EngineRuntime): Promise<EngineStatus['slots']>
     return load === undefined ? null : { allocated: load.slots, running: load.running, waiting: load.waiting };
   } catch {
     // The state of a failed engine says so.
-    return null;
-  }
-}
-
-/** Resident memory of a process; null when it has ended. */
-async function residentBytes(pid: number): Promise<number | null> {
-  try {
-    const kilobytes =
-      process.platform === 'linux'
-        ? /^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]
-        : (await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)])).stdout;
-    return kilobytes === undefined ? null : Number(kilobytes) * 1024;
-  } catch {
     return null;
   }
 }

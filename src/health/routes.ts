@@ -41,7 +41,9 @@ const open = { scope: 'public' } as const;
 
 type ReadinessDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'> & {
   /** Returns null when no model is being downloaded. */
-  modelsPull?: () => ModelsPull | null;
+  modelsPull?: () => ModelsPull | null | Promise<ModelsPull | null>;
+  /** The metrics of all processes of the service; absent: those of this one. */
+  readMetrics?: (() => Promise<string>) | undefined;
 };
 
 /** `GET /healthz`, `/readyz`, `/version` and `/metrics`, without an API key (`/metrics`: from loopback only). */
@@ -78,7 +80,7 @@ export function healthRoutes(
     async (request, reply) => {
       const isAllowed = isLocalRequest(request) || hasToken(request.headers.authorization, deps.config.metricsToken);
       if (!isAllowed) requireScope(await deps.authenticate(request), 'admin');
-      return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
+      return reply.type(deps.metrics.contentType).send(await (deps.readMetrics?.() ?? deps.metrics.metrics()));
     },
   );
 }
@@ -111,7 +113,7 @@ function readinessRoute(app: App, deps: ReadinessDeps): void {
         : [];
       const checks = [...shutdown, ...stores, ...engines];
       const isReady = [...shutdown, ...stores].every((check) => check.ok);
-      const pull = deps.modelsPull?.() ?? null;
+      const pull = (await deps.modelsPull?.()) ?? null;
       return reply
         .code(isReady ? 200 : 503)
         .send({ status: isReady ? 'ready' : 'not_ready', checks, ...(pull !== null && { models_pull: pull }) });

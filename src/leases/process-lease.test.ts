@@ -36,7 +36,7 @@ describe('the lease of a process', () => {
   };
   /** A lease whose heartbeats consist of `renewal`: no other process can use the database. */
   const start = (renewal: () => Promise<void>) => {
-    const lease = new ProcessLease({ db: { ...db, isExclusive: true }, logger });
+    const lease = new ProcessLease({ db: { ...db, isExclusive: true, startsAlone: true }, logger });
     lease.renewWith(renewal);
     return lease.start();
   };
@@ -126,8 +126,8 @@ describe('leases of several processes', () => {
   });
 
   it('of predecessors end at the start of the only process', async () => {
-    const crashed = await new ProcessLease({ db: { ...db, isExclusive: true }, logger }).start();
-    const next = await new ProcessLease({ db: { ...db, isExclusive: true }, logger }).start();
+    const crashed = await new ProcessLease({ db: { ...db, isExclusive: true, startsAlone: true }, logger }).start();
+    const next = await new ProcessLease({ db: { ...db, isExclusive: true, startsAlone: true }, logger }).start();
     const rows = await db.sql.select({ id: processes.id }).from(processes);
     assert.deepEqual(rows, [{ id: next.id }]);
     await Promise.all([crashed.stop(), next.stop()]);

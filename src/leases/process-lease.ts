@@ -29,7 +29,7 @@ export const isRunning = (processId: SQL): SQL =>
  */
 export class ProcessLease {
   readonly id = newId('process');
-  readonly #db: Pick<Database, 'sql' | 'isExclusive'>;
+  readonly #db: Pick<Database, 'sql' | 'isExclusive' | 'startsAlone'>;
   readonly #logger: Logger;
   readonly #schemaVersion = readNewestMigration();
   readonly #renewals: (() => Promise<void>)[] = [];
@@ -42,15 +42,15 @@ export class ProcessLease {
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #losses = 0;
 
-  constructor({ db, logger }: { db: Pick<Database, 'sql' | 'isExclusive'>; logger: Logger }) {
+  constructor({ db, logger }: { db: Pick<Database, 'sql' | 'isExclusive' | 'startsAlone'>; logger: Logger }) {
     this.#db = db;
     this.#logger = logger;
   }
 
   /** Registers the process, and ends what processes hold that have ended. Renews the lease until `stop`. */
   async start(): Promise<this> {
-    const { sql, isExclusive } = this.#db;
-    await sql.delete(processes).where(isExclusive ? undefined : not(isRecent(processes.renewedAt)));
+    const { sql, isExclusive, startsAlone } = this.#db;
+    await sql.delete(processes).where(startsAlone ? undefined : not(isRecent(processes.renewedAt)));
     if (isExclusive) await sql.insert(processes).values({ id: this.id, renewedAt: fragment`'infinity'` });
     await this.beat();
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();

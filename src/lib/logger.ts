@@ -16,12 +16,17 @@ const MAX_FIELD_CHARACTERS = 8_000;
 /**
  * Creates the structured log of the process: one JSON object per line. stdout is reserved for human-readable output and
  * `--json`. Log lines hold no secret and no prompt: requests are logged by id, route, status and counts.
+ * `processName`: a field of every line, in a service of several processes.
  */
-export function createLogger(level: LogLevel, destination: DestinationStream = process.stderr): Logger {
+export function createLogger(
+  level: LogLevel,
+  destination: DestinationStream = process.stderr,
+  processName: string | null = null,
+): Logger {
   return pino(
     {
       level,
-      base: null,
+      base: processName === null ? null : { process: processName },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: truncateFields },
       // Errors logged by libraries (Fastify), without their extra properties.

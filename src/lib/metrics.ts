@@ -1,4 +1,11 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  type MetricObjectWithValues,
+  type MetricValue,
+  type Registry,
+} from 'prom-client';
 import { ReadCache } from './read-cache.ts';
 import { rejectOnAbort } from './reject-on-abort.ts';
 
@@ -76,4 +83,19 @@ export function oncePerRegistry<Metrics>(register: (registry: Registry) => Metri
     registered.set(registry, entry);
     return entry.metrics;
   };
+}
+
+/** The metrics of one process, as plain data. */
+export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[];
+
+/** Reads the metrics of a registry. */
+export async function readSnapshot(registry: Registry): Promise<MetricsSnapshot> {
+  return registry.getMetricsAsJSON();
+}
+
+/** Writes the metrics of several processes in the format of Prometheus. A label tells the processes apart. */
+export function renderSnapshots(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  // The labels differ, so that nothing is added up. prom-client leaves out metrics with the aggregator `omit`.
+  const families = snapshots.map((snapshot) => snapshot.map((family) => ({ ...family, aggregator: 'first' as const })));
+  return AggregatorRegistry.aggregate(families).metrics();
 }

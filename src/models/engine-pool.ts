@@ -14,7 +14,9 @@ import { startLocalRerank } from '../engines/llama/encoder/local-rerank.ts';
 import { createLocalEngine, type LocalEngineOptions } from '../engines/llama/engine/local-engine.ts';
 import type { HostMemory } from '../engines/llama/runtime/host-process.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
-import type { ServedModel } from '../engines/registry.ts';
+import type { EngineRuntime } from '../engines/registry.ts';
+import type { AcquireInput, StartedEngine } from '../engines/remote/protocol.ts';
+import type { RemoteEngines } from '../engines/remote/remote-engines.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
 import { UnsuitableModelError } from '../engines/upstream/embedding-dialect.ts';
 import { createUpstreamEmbedding } from '../engines/upstream/upstream-embedding.ts';
@@ -25,6 +27,7 @@ import type { Lifecycle } from '../lib/lifecycle.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { CatalogueEntry } from './catalogue.ts';
+import { SharedEngines } from './shared-engines.ts';
 
 /** Calibration results of local models, in the data folder. Deleting it triggers a new calibration. */
 const CALIBRATION_FILE = 'calibration.json';
@@ -54,18 +57,26 @@ function isLocal({ engine, file }: Binding): boolean {
 /** The part of the process lifecycle that stops engines. */
 export type EngineLifecycle = Pick<Lifecycle<'replaced models' | 'engine'>, 'start'>;
 
+/** What the bindings of models need of the pool. */
+export type BindingEngines = Pick<EnginePool, 'startEngine' | 'forget'> &
+  Partial<Pick<EnginePool, 'configure' | 'release'>>;
+
 /** Creates the engines that bindings name. Ids with equal bindings share one engine. */
 export class EnginePool {
   #config: Config;
   readonly #logger: Logger;
   readonly #lifecycle: EngineLifecycle;
-  readonly #engines = new Map<string, Promise<GenerationEngine>>();
-  #rerank: Promise<RerankEngine> | null = null;
+  readonly #remote: RemoteEngines | null;
+  readonly #shared = new SharedEngines();
+  /** Owner of the reranker of the bundled chat model, which is never released. */
+  readonly #chat = {};
 
-  constructor(config: Config, logger: Logger, lifecycle: EngineLifecycle) {
+  /** `remote`: starts all engines but those of upstreams in another process. */
+  constructor(config: Config, logger: Logger, lifecycle: EngineLifecycle, remote: RemoteEngines | null = null) {
     this.#config = config;
     this.#logger = logger;
     this.#lifecycle = lifecycle;
+    this.#remote = remote;
   }
 
   /** Applies a new configuration to engines that are started from now on. */
@@ -74,26 +85,52 @@ export class EnginePool {
   }
 
   /** Starts the engine of a model id, in the field of `ServedModel` that its kind uses. */
-  async startEngine(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
-    if (kind === 'generation') return { engine: await this.startGeneration(id, binding) };
-    if (kind === 'moderation') return { moderation: await this.startModeration(id, binding) };
-    if (kind === 'embedding') return { embedding: await this.startEmbedding(id, binding) };
-    if (kind === 'rerank') return { rerank: await this.startRerank(id, binding) };
+  async startEngine(kind: Kind, id: string, binding: Binding | undefined): Promise<StartedEngine> {
+    if (this.#remote === null || this.#isUpstream(kind, id, binding)) return this.#startFor(this, kind, id, binding);
+    return this.#remote.start({ kind, id, binding });
+  }
+
+  /** As `startEngine`, for another process. `owner` releases the engine. */
+  startShared({ kind, id, binding }: AcquireInput, owner: object): Promise<StartedEngine> {
+    return this.#startFor(owner, kind as Kind, id, binding as Binding | undefined);
+  }
+
+  /** Closes an engine unless another owner needs it. */
+  release(engine: EngineRuntime, owner: object = this): Promise<void> {
+    return this.#shared.release(engine, owner);
+  }
+
+  async #startFor(owner: object, kind: Kind, id: string, binding: Binding | undefined): Promise<StartedEngine> {
+    if (kind === 'generation') return { engine: await this.startGeneration(id, binding, owner) };
+    if (kind === 'moderation') return { moderation: await this.startModeration(id, binding, owner) };
+    if (kind === 'embedding') return { embedding: await this.startEmbedding(id, binding, owner) };
+    if (kind === 'rerank') return { rerank: await this.startRerank(id, binding, owner) };
     return {};
   }
 
-  /** The generation engine of a model id: by its binding, else `QUIRE_UPSTREAM_URL`, else the bundled model. */
-  startGeneration(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
-    const kind =
-      binding?.engine ??
-      (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled');
-    if (kind === 'upstream') return this.#upstream(id, binding);
-    if (kind === 'bundled') return this.#local(BUNDLED_MODELS.chat.file, 'bundled', binding);
-    if (binding?.file === undefined) throw needsFile(id);
-    return this.#local(resolve(binding.file), 'local', binding);
+  /** Whether another server computes, so that every process calls it directly. */
+  #isUpstream(kind: Kind, id: string, binding: Binding | undefined): boolean {
+    if (kind === 'generation') return this.#generationRuntime(binding) === 'upstream';
+    return !(binding !== undefined && isLocal(binding)) && this.#upstreamOptions(id, binding) !== null;
   }
 
-  #upstream(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
+  #generationRuntime(binding: Binding | undefined): 'bundled' | 'local' | 'upstream' {
+    return (
+      binding?.engine ??
+      (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled')
+    );
+  }
+
+  /** The generation engine of a model id: by its binding, else `QUIRE_UPSTREAM_URL`, else the bundled model. */
+  async startGeneration(id: string, binding: Binding | undefined, owner: object = this): Promise<GenerationEngine> {
+    const runtime = this.#generationRuntime(binding);
+    if (runtime === 'upstream') return this.#upstream(id, binding, owner);
+    if (runtime === 'bundled') return this.#local(BUNDLED_MODELS.chat.file, 'bundled', binding, owner);
+    if (binding?.file === undefined) throw needsFile(id);
+    return this.#local(resolve(binding.file), 'local', binding, owner);
+  }
+
+  #upstream(id: string, binding: Binding | undefined, owner: object): Promise<GenerationEngine> {
     const baseUrls = binding?.base_urls ?? this.#config.upstreamUrl;
     if (baseUrls === null) throw needsBaseUrls(id);
     const options = {
@@ -105,29 +142,29 @@ export class EnginePool {
       contextLength: binding?.context_length ?? null,
       proxy: this.#config.proxy,
     };
-    return this.#shared(JSON.stringify(options), async () =>
-      createUpstreamEngine({ ...options, logger: this.#logger }),
-    );
+    const start = () => this.#start(() => createUpstreamEngine({ ...options, logger: this.#logger }));
+    return this.#shared.acquire(JSON.stringify(options), owner, start);
   }
 
   /** Creates the moderation engine of an id: the bundled model, unless the id is bound to a server. */
-  async startModeration(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
+  async startModeration(id: string, binding: Binding | undefined, owner: object = this): Promise<ModerationEngine> {
     if (binding?.file !== undefined || binding?.engine === 'local') {
       throw new OperatorError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
     }
     const upstream = this.#upstreamOptions(id, binding);
     if (upstream !== null) return this.#start(() => createUpstreamModeration(upstream));
-    return this.#startBundled(BUNDLED_MODELS.moderation, createBundledModeration);
+    return this.#bundled(BUNDLED_MODELS.moderation, createBundledModeration, owner);
   }
 
   /**
    * Creates the embedding engine of an id: the bundled model, unless the id is bound. Throws when a reachable server
    * returns vectors of other dimensions.
    */
-  async startEmbedding(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
-    if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalEmbedding);
+  async startEmbedding(id: string, binding: Binding | undefined, owner: object = this): Promise<EmbeddingEngine> {
+    if (binding !== undefined && isLocal(binding))
+      return this.#localEncoder({ id, binding, owner }, startLocalEmbedding);
     const upstream = this.#upstreamOptions(id, binding);
-    if (upstream === null) return this.#startBundled(BUNDLED_MODELS.embedding, createBundledEmbedding);
+    if (upstream === null) return this.#bundled(BUNDLED_MODELS.embedding, createBundledEmbedding, owner);
     const contextLength = binding?.context_length ?? null;
     const engine = await this.#start(() =>
       createUpstreamEmbedding({
@@ -146,33 +183,35 @@ export class EnginePool {
   }
 
   /** Creates the rerank engine of an id: the bundled model, unless the id is bound to a file or server. */
-  async startRerank(id: string, binding: Binding | undefined): Promise<RerankEngine> {
-    if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalRerank);
+  async startRerank(id: string, binding: Binding | undefined, owner: object = this): Promise<RerankEngine> {
+    if (binding !== undefined && isLocal(binding)) return this.#localEncoder({ id, binding, owner }, startLocalRerank);
     const upstream = this.#upstreamOptions(id, binding);
-    return upstream === null ? this.#bundledRerank() : this.#start(() => createUpstreamRerank(upstream));
+    return upstream === null ? this.#bundledRerank(owner) : this.#start(() => createUpstreamRerank(upstream));
   }
 
   /** The bundled reranker, shared with the bundled chat model. */
-  #bundledRerank(): Promise<RerankEngine> {
-    this.#rerank ??= this.#startBundled(BUNDLED_MODELS.rerank, createBundledRerank);
-    return this.#rerank;
+  #bundledRerank(owner: object): Promise<RerankEngine> {
+    return this.#bundled(BUNDLED_MODELS.rerank, createBundledRerank, owner);
   }
 
-  #start<Engine extends { close(): Promise<void> }>(create: () => Engine): Promise<Engine> {
+  #start<Engine extends { close(): Promise<void> }>(create: () => Engine | Promise<Engine>): Promise<Engine> {
     return this.#lifecycle.start('engine', create, (started) => started.close());
   }
 
-  async #startBundled<
-    Options extends { file: string },
-    Engine extends EmbeddingEngine | ModerationEngine | RerankEngine,
-  >(options: Options, create: (options: Options) => Engine): Promise<Engine> {
-    const engine = await this.#start(() => create(options));
-    try {
-      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
-    } catch (error) {
-      throw new OperatorError(`The model in ${options.file} cannot be loaded: ${describeError(error)}`);
-    }
-    return engine;
+  #bundled<Options extends { file: string }, Engine extends EmbeddingEngine | ModerationEngine | RerankEngine>(
+    options: Options,
+    create: (options: Options) => Engine,
+    owner: object,
+  ): Promise<Engine> {
+    return this.#shared.acquire(options.file, owner, async () => {
+      const engine = await this.#start(() => create(options));
+      try {
+        await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+      } catch (error) {
+        throw new OperatorError(`The model in ${options.file} cannot be loaded: ${describeError(error)}`);
+      }
+      return engine;
+    });
   }
 
   /**
@@ -194,9 +233,8 @@ export class EnginePool {
   }
 
   /** Creates an embedding or rerank engine for a GGUF of the operator. */
-  #localEncoder<Engine extends { close(): Promise<void> }>(
-    id: string,
-    binding: Binding,
+  #localEncoder<Engine extends EmbeddingEngine | RerankEngine>(
+    { id, binding, owner }: { id: string; binding: Binding; owner: object },
     start: (options: LocalEmbeddingOptions, signal: AbortSignal) => Promise<Engine>,
   ): Promise<Engine> {
     if (binding.file === undefined) throw needsFile(id);
@@ -213,7 +251,8 @@ export class EnginePool {
       start(options, AbortSignal.timeout(LOAD_TIMEOUT_MS)).catch((error: unknown) => {
         throw new OperatorError(`models.${id}: ${describeError(error)}`);
       });
-    return this.#lifecycle.start('engine', make, (started) => started.close());
+    const key = JSON.stringify([start.name, options.file, options.contextTokens, fileVersion(options.file)]);
+    return this.#shared.acquire(key, owner, () => this.#start(make));
   }
 
   /** `QUIRE_UPSTREAM_API_KEY` is sent to `QUIRE_UPSTREAM_URL` only, not to a server of a binding. */
@@ -221,12 +260,15 @@ export class EnginePool {
     return binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey);
   }
 
-  #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {
+  #local(
+    file: string,
+    kind: 'bundled' | 'local',
+    binding: Binding | undefined,
+    owner: object,
+  ): Promise<GenerationEngine> {
     const contextTokens = binding?.context_length ?? null;
     const key = JSON.stringify([kind, file, contextTokens]);
-    // A file that was replaced is another model under the same path.
-    const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
-    return this.#shared(JSON.stringify([key, size, mtimeMs]), async () => {
+    const make = async () => {
       const name = kind === 'bundled' ? BUNDLED_MODELS.chat.name : (file.split(/[\\/]/).pop() ?? file);
       const engine = createLocalEngine({
         file,
@@ -248,8 +290,10 @@ export class EnginePool {
         await engine.close();
         throw new OperatorError(`The model in ${file} cannot be loaded: ${describeError(error)}`);
       }
-      return kind === 'bundled' ? createBundledChat({ engine, ranker: await this.#bundledRerank() }) : engine;
-    });
+      return kind === 'bundled' ? createBundledChat({ engine, ranker: await this.#bundledRerank(this.#chat) }) : engine;
+    };
+    const start = (): Promise<GenerationEngine> => this.#start(make);
+    return this.#shared.acquire(JSON.stringify([key, fileVersion(file)]), owner, start);
   }
 
   #bundledChatOptions(contextTokens: number | null): Partial<LocalEngineOptions> {
@@ -275,21 +319,15 @@ export class EnginePool {
     return { diskCache: { folder: join(dataDir, 'prefix-cache', name), bytes: prefixCacheMegabytes * 1_048_576 } };
   }
 
-  #shared(key: string, make: () => Promise<GenerationEngine>): Promise<GenerationEngine> {
-    let engine = this.#engines.get(key);
-    if (engine === undefined) {
-      engine = this.#lifecycle.start('engine', make, (started) => started.close());
-      this.#engines.set(key, engine);
-      // A failed start is not cached: the next binding tries again.
-      engine.catch(() => this.#engines.delete(key));
-    }
-    return engine;
-  }
-
-  /** Removes engines that are being closed, so that later bindings get new ones. */
+  /** Removes engines that are about to be released, so that later bindings get new ones. */
   async forget(closed: ReadonlySet<unknown>): Promise<void> {
-    for (const [key, engine] of this.#engines) {
-      if (closed.has(await engine.catch(() => null))) this.#engines.delete(key);
-    }
+    this.#shared.forget(closed);
+    this.#remote?.forget(closed);
   }
+}
+
+/** A file that was replaced is another model under the same path. */
+function fileVersion(file: string): readonly (number | undefined)[] {
+  const { size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  return [size, mtimeMs];
 }

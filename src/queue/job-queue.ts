@@ -92,7 +92,7 @@ export class JobQueue {
     boss.on('error', (error) => logger.warn({ error: describeError(error) }, 'job queue error'));
     await boss.start();
     // An active job at this point belongs to a process that was killed: it need not wait for its heartbeat to expire.
-    if (db.isExclusive) {
+    if (db.startsAlone) {
       await db.execute("update pgboss.job set state = 'retry', start_after = now() where state = 'active'");
     }
     return new JobQueue(boss, deps);

@@ -70,6 +70,8 @@ export class ChunkIndex {
   /** Null for a shared store. */
   readonly #folder: string | null;
   readonly #lock: Lock | null;
+  /** Whether other processes write, too. */
+  readonly #isShared: boolean;
   readonly #files = new FileSyncer();
   readonly #searches = new FairSemaphore(SEARCHES);
   /** Tail of the write queue of each table. */
@@ -89,12 +91,14 @@ export class ChunkIndex {
     this.#url = url;
     this.#folder = url.includes('://') ? null : url;
     this.#lock = lock;
-    this.#tables = new OpenTables(this.#writes, { isShared: this.#folder === null });
+    this.#isShared = this.#folder === null || lock !== null;
+    this.#tables = new OpenTables(this.#writes, { isShared: this.#isShared });
   }
 
-  /** Opens the index at a folder, which no other process may have open, or at an `s3://` URL. */
+  /** Opens the index at a folder, which other processes may have open only with `lock`, or at an `s3://` URL. */
   static async open(url: string, { storage = {}, caches, lock }: IndexOptions = {}): Promise<ChunkIndex> {
-    const openConnection = () => IndexConnection.open(url, storage, caches);
+    const isShared = url.includes('://') || lock !== undefined;
+    const openConnection = () => IndexConnection.open(url, { storage, isShared }, caches);
     const index = new ChunkIndex(await openConnection(), openConnection, { url, lock: lock ?? null });
     if (index.#folder !== null) await index.#files.skipExisting(url);
     return index;
@@ -155,7 +159,7 @@ export class ChunkIndex {
       return ids.filter((id) => !written.has(id));
     });
     if (keepsReplaced !== true) await this.removeChunks(baseId, replaced);
-    else if (this.#folder === null && !isNew) await pause(SHARED_CONSISTENCY_SECONDS * 1000);
+    else if (this.#isShared && !isNew) await pause(SHARED_CONSISTENCY_SECONDS * 1000);
     return replaced;
   }
 
@@ -332,15 +336,15 @@ export class ChunkIndex {
   }
 
   async #withLock<T>(baseId: string, write: () => Promise<T>): Promise<T> {
-    if (this.#folder !== null) {
+    const writeDurably = async () => {
       const written = await write();
-      await this.#files.sync(join(this.#folder, `${baseId}.lance`));
+      if (this.#folder !== null) await this.#files.sync(join(this.#folder, `${baseId}.lance`));
       return written;
-    }
-    if (this.#lock === null) return write();
+    };
+    if (this.#lock === null) return writeDurably();
     return this.#lock(`index of ${baseId}`, async () => {
       await this.#tables.readLatest(baseId);
-      return write();
+      return writeDurably();
     });
   }
 

@@ -41,13 +41,13 @@ export class IndexConnection {
 
   /**
    * Connects to a folder or `s3://` URL, with empty caches. `storage`: options of the object store (`aws_endpoint`).
+   * `isShared`: other processes write, too.
    */
   static async open(
     url: string,
-    storage: Record<string, string>,
+    { storage, isShared }: { storage: Record<string, string>; isShared: boolean },
     { indexMb, metadataMb } = DEFAULT_CACHES,
   ): Promise<IndexConnection> {
-    const isShared = url.includes('://');
     const session = new Session(BigInt(indexMb) * BYTES_PER_MB, BigInt(metadataMb) * BYTES_PER_MB);
     const options = {
       storageOptions: storage,

@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import { retry } from '../../lib/retry.ts';
 import { describeFree, freeBytes, MIN_FREE_BYTES } from '../../lib/writable-folder.ts';
@@ -9,7 +8,7 @@ import { createCluster, holdsDatabase, secureCluster, waysOut } from './cluster-
 import { run } from './launch.ts';
 import { endOrphan } from './postmaster.ts';
 import { copyRuntime, findRuntime } from './runtime.ts';
-import { type ServerExit, type ServerProcess, startServer } from './server-process.ts';
+import { type ServerExit, type ServerPlace, type ServerProcess, startServer } from './server-process.ts';
 import { chooseServer, readUserContext, type ServerChoice } from './server-user.ts';
 import { openSocketFolder, type SocketFolder } from './socket-folder.ts';
 
@@ -28,10 +27,9 @@ const STILL_IN_USE = /pre-existing shared memory block|lock file .* already exis
 const STILL_IN_USE_DELAYS_MS: readonly number[] = Array(50).fill(100);
 
 /** Options of the server. */
-export interface EmbeddedServerOptions {
+export interface EmbeddedServerOptions extends ServerPlace {
   /** The database folder; created if it does not exist. The caller holds the lock of the data folder around it. */
   folder: string;
-  logger: Logger;
   /** Called once when restarts do not help. */
   onGiveUp: (reason: string) => void;
 }
@@ -76,7 +74,7 @@ export class EmbeddedServer {
     try {
       await endOrphan({ folder, socket, logger });
       secureCluster(folder, choice.user.ownerUid);
-      return new EmbeddedServer(options, choice, socket, await startFirst(folder, choice, logger));
+      return new EmbeddedServer(options, choice, socket, await startFirst(options, choice));
     } catch (error) {
       socket.remove();
       throw error;
@@ -119,7 +117,7 @@ export class EmbeddedServer {
       logger.error({ reason: describeError(error) }, 'embedded database cannot be started'),
     );
     if (this.#stopping.signal.aborted) return;
-    this.#current = startServer(folder, this.#choice, logger);
+    this.#current = startServer(this.#options, this.#choice);
     void this.#current.ready.then((isReady) => {
       const tookMs = Math.round(performance.now() - startedAt);
       if (isReady) logger.warn({ tookMs }, 'embedded database accepts connections again');
@@ -134,11 +132,11 @@ async function untilExit(server: ServerProcess): Promise<{ readyAtMs: number; ex
 }
 
 /** Starts a server and waits until it accepts connections. Throws an `OperatorError` when it does not start. */
-function startFirst(folder: string, choice: ServerChoice, logger: Logger): Promise<ServerProcess> {
+function startFirst(place: ServerPlace, choice: ServerChoice): Promise<ServerProcess> {
   const start = async () => {
-    const server = startServer(folder, choice, logger);
+    const server = startServer(place, choice);
     if (await server.ready) return server;
-    throw await startFailure(folder, await server.exited);
+    throw await startFailure(place.folder, await server.exited);
   };
   return retry(start, { delaysMs: STILL_IN_USE_DELAYS_MS, isPassing: (error) => STILL_IN_USE.test(String(error)) });
 }

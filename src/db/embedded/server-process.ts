@@ -38,9 +38,22 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** Starts `postgres` on a cluster. Its log goes to `logger`. */
-export function startServer(folder: string, { user, runtime }: ServerChoice, logger: Logger): ServerProcess {
-  const command = [programPath(runtime, 'postgres'), ...serverArguments(user.dataPath(folder))];
+/** What a server runs on. */
+export interface ServerPlace {
+  /** The database folder. */
+  folder: string;
+  /** Its log goes there. */
+  logger: Logger;
+  /** Processes of the service that connect to it; 1 by default. */
+  processes?: number;
+}
+
+/** Starts `postgres` on a cluster. */
+export function startServer(
+  { folder, processes, logger }: ServerPlace,
+  { user, runtime }: ServerChoice,
+): ServerProcess {
+  const command = [programPath(runtime, 'postgres'), ...serverArguments(user.dataPath(folder), { processes })];
   const child = launch(user, folder, command);
   const log = child.stderr === null ? { failures: [] } : forwardLog(child.stderr, logger);
   // Kills the server when this process exits without stopping it; on Linux also when this process is killed (`server-

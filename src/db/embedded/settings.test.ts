@@ -4,12 +4,12 @@ import { initdbArguments, SERVER_SETTINGS, serverArguments } from './settings.ts
 
 describe('the settings of the embedded server', () => {
   it('are passed on the command line, with the folder', () => {
-    const [flag, folder, ...settings] = serverArguments('/srv/a b', 'linux');
+    const [flag, folder, ...settings] = serverArguments('/srv/a b', { platform: 'linux' });
     assert.deepEqual([flag, folder], ['-D', '/srv/a b']);
     for (const word of ['listen_addresses=', 'fsync=on', 'recovery_init_sync_method=syncfs']) {
       assert.equal(settings[settings.indexOf(word) - 1], '-c', word);
     }
-    assert.ok(serverArguments('/x', 'darwin').includes('recovery_init_sync_method=fsync'));
+    assert.ok(serverArguments('/x', { platform: 'darwin' }).includes('recovery_init_sync_method=fsync'));
     assert.ok(initdbArguments('/x', 'darwin').includes('--sync-method=fsync'));
   });
 

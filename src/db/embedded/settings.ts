@@ -6,10 +6,10 @@ export const DATABASE_USER = 'quire';
 export const DATABASE_NAME = 'postgres';
 /** Part of the name of the socket file; no port is opened. */
 export const SOCKET_PORT = 5432;
-/**
- * Connections: twelve of this process, one `psql` of an operator, and those that PostgreSQL reserves for superusers.
- */
-const MAX_CONNECTIONS = 20;
+/** Connections of a process: its pool, and those for notifications and locks. */
+const PROCESS_CONNECTIONS = 12;
+/** One `psql` of an operator, and those that PostgreSQL reserves for superusers. */
+const OTHER_CONNECTIONS = 8;
 
 /** Fields of a log line before severity and message: backend type, process id, SQLSTATE; see `server-log.ts`. */
 const LOG_LINE_PREFIX = '%b|%p|%e|';
@@ -25,7 +25,6 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   port: String(SOCKET_PORT),
   unix_socket_directories: '.',
   unix_socket_permissions: '0600',
-  max_connections: String(MAX_CONNECTIONS),
 
   // Memory. The kernel's page cache serves what does not fit: 100,000 rows in 135 MB were written and read at random in
   // the same CPU time with 32 MB as with 128 MB.
@@ -84,9 +83,17 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
  */
 const syncMethod = (platform: string): 'syncfs' | 'fsync' => (platform === 'linux' ? 'syncfs' : 'fsync');
 
-/** Arguments of `postgres` for a database folder. */
-export function serverArguments(dataDirectory: string, platform: string = process.platform): string[] {
-  const settings = { ...SERVER_SETTINGS, recovery_init_sync_method: syncMethod(platform) };
+/** Arguments of `postgres` for a database folder. `processes`: processes of the service that connect to it. */
+export function serverArguments(
+  dataDirectory: string,
+  { processes = 1, platform = process.platform }: { processes?: number | undefined; platform?: string } = {},
+): string[] {
+  const connections = processes * PROCESS_CONNECTIONS + OTHER_CONNECTIONS;
+  const settings = {
+    ...SERVER_SETTINGS,
+    max_connections: String(connections),
+    recovery_init_sync_method: syncMethod(platform),
+  };
   return ['-D', dataDirectory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 

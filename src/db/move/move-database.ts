@@ -162,7 +162,7 @@ async function createTables(writer: Client, queueVersion: number | null, options
   const pool = new Pool({ ...target.connection, max: 1 });
   pool.on('error', () => {});
   try {
-    await migrate(pool, { logger, isExclusive: true, isMoveTarget: true });
+    await migrate(pool, { logger, isAlone: true, isMoveTarget: true });
   } finally {
     await pool.end();
   }

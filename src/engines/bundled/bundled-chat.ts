@@ -74,7 +74,7 @@ class BundledChat implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
-    return { ...this.#engine.features(), documentMode, defaultTemperature: DEFAULT_TEMPERATURE };
+    return { ...this.#engine.features(), documentMode: bundledDocumentMode, defaultTemperature: DEFAULT_TEMPERATURE };
   }
 
   cacheUsage(): CacheUsage | null {
@@ -195,11 +195,11 @@ function allowsToolCalls({ tools, toolChoice }: ChatPrompt): boolean {
 }
 
 /**
- * Documents are read when the last message is a question. They are ignored when tools are given, because so small a
- * model copies their words into arguments. For JSON they are rendered into messages, because only plain text can be a
- * quotation.
+ * How the bundled chat model takes documents. They are read when the last message is a question. They are ignored when
+ * tools are given, because so small a model copies their words into arguments. For JSON they are rendered into
+ * messages, because only plain text can be a quotation.
  */
-function documentMode(prompt: ChatPrompt, format: OutputFormat): DocumentMode {
+export function bundledDocumentMode(prompt: ChatPrompt, format: OutputFormat): DocumentMode {
   if (format.type !== 'text') return 'rendered';
   if (allowsToolCalls(prompt)) return 'ignored';
   return extractQuestionContext({ ...prompt, documents: [] }) === null ? 'ignored' : 'selective';

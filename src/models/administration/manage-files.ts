@@ -143,7 +143,7 @@ export async function setLoaded(
     throw invalidValue(param, 'is served by an engine that is always loaded');
   }
   if (isLoaded) runtime.loadModel();
-  else if (!runtime.unloadModel()) throw invalidValue(param, 'has requests in progress');
+  else if (!(await runtime.unloadModel())) throw invalidValue(param, 'has requests in progress');
   await recordChange(deps.db.sql, toActor(call), {
     action: isLoaded ? 'model.loaded' : 'model.unloaded',
     organizationId: '',

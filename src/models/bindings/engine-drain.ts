@@ -18,11 +18,14 @@ interface EngineLoad {
 /** Closes replaced engines, each once its requests in flight have ended. */
 export class EngineDrain {
   readonly #logger: Logger;
+  readonly #close: (runtime: EngineRuntime) => Promise<void>;
   readonly #stopping = new AbortController();
   readonly #draining = new Set<Promise<void>>();
 
-  constructor(logger: Logger) {
+  /** `close` closes an engine of which no request of this process runs. */
+  constructor(logger: Logger, close: (runtime: EngineRuntime) => Promise<void>) {
     this.#logger = logger;
+    this.#close = close;
   }
 
   /** Drains and closes the engines in the background. */
@@ -50,7 +53,7 @@ export class EngineDrain {
     const deadline = performance.now() + MAX_DRAIN_MS;
     await sleep(GRACE_MS);
     while (!signal.aborted && performance.now() < deadline && (await isBusy(runtime, signal))) await sleep(POLL_MS);
-    await runtime.close();
+    await this.#close(runtime);
     this.#logger.info({ model }, 'replaced model closed');
   }
 }

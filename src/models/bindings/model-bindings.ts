@@ -16,7 +16,7 @@ import {
   NO_GENERATION,
   OWNER,
 } from '../catalogue.ts';
-import { type EngineLifecycle, EnginePool } from '../engine-pool.ts';
+import { type BindingEngines, type EngineLifecycle, EnginePool } from '../engine-pool.ts';
 import { EngineDrain } from './engine-drain.ts';
 import { importBindingsFile } from './import-bindings-file.ts';
 import { type BindingOverride, findOverride, resolveBinding } from './resolve-binding.ts';
@@ -46,8 +46,8 @@ export interface ModelBindingsDeps {
   db: Database;
   /** Null or absent where processes share no model files. */
   files?: SharedModelFiles | null;
-  /** Engines that tests replace. */
-  engines?: Pick<EnginePool, 'startEngine' | 'forget'> & Partial<Pick<EnginePool, 'configure'>>;
+  /** Absent: a pool of this process. */
+  engines?: BindingEngines;
 }
 
 /** Options of a change of bindings. */
@@ -67,7 +67,7 @@ export class ModelBindings {
   #config: Config;
   readonly #logger: Logger;
   readonly #db: Database;
-  readonly #engines: Pick<EnginePool, 'startEngine' | 'forget'> & Partial<Pick<EnginePool, 'configure'>>;
+  readonly #engines: BindingEngines;
   readonly #drain: EngineDrain;
   readonly #files: SharedModelFiles | null;
   #stored: StoredBindings;
@@ -87,7 +87,7 @@ export class ModelBindings {
     this.#logger = deps.logger;
     this.#db = deps.db;
     this.#engines = deps.engines ?? new EnginePool(deps.config, deps.logger, deps.lifecycle);
-    this.#drain = new EngineDrain(deps.logger);
+    this.#drain = new EngineDrain(deps.logger, (runtime) => this.#engines.release?.(runtime) ?? runtime.close());
     this.#files = deps.files ?? null;
     this.#stored = stored;
   }

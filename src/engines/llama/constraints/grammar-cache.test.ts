@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { factorGrammar } from '@quire/json-schema-grammar';
 import { invalidValue } from '../../../errors.ts';
-import { toErrorFacts } from '../runtime/error-facts.ts';
+import { toErrorFacts } from '../../../lib/error-facts.ts';
 import { GrammarCache, grammarKey } from './grammar-cache.ts';
 
 const rejection = { rejection: toErrorFacts(invalidValue('response_format', 'is bad')) };

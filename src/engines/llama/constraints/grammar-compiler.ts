@@ -1,8 +1,8 @@
 import type { FactoredGrammar } from '@quire/json-schema-grammar';
 import { ApiError, type ErrorFacts, engineUnavailable, invalidValue } from '../../../errors.ts';
+import { toErrorFacts } from '../../../lib/error-facts.ts';
 import { rejectOnAbort } from '../../../lib/reject-on-abort.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
-import { toErrorFacts } from '../runtime/error-facts.ts';
 import { nextAction } from './compile-scheduler.ts';
 import { CompilerThread, isOutOfMemory } from './compiler-thread.ts';
 import { requireReasonableSize } from './estimate-size.ts';

@@ -10,7 +10,7 @@ const NICENESS = 5;
 // On Linux, id 0 is this thread. Elsewhere it is the process.
 if (process.platform === 'linux') setPriority(0, NICENESS);
 // Imported after that, because loading the compiler takes longer than most compilations.
-const { toErrorFacts } = await import('../runtime/error-facts.ts');
+const { toErrorFacts } = await import('../../../lib/error-facts.ts');
 const { buildGrammar } = await import('./request-grammar.ts');
 
 function compile(source: GrammarSource): Exclude<CompilerMessage, { ready: true }> {

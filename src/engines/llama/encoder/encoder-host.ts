@@ -1,7 +1,8 @@
 /** Main module of the process that holds an encoder. Started by `encoder-process.ts`. */
+
+import { toErrorFacts } from '../../../lib/error-facts.ts';
 import { describeError } from '../../../lib/operator-error.ts';
 import { TimeSlice } from '../../../lib/time-slices.ts';
-import { toErrorFacts } from '../runtime/error-facts.ts';
 import { runHost } from '../runtime/host-lifecycle.ts';
 import { EncodeLoop } from './encode-loop.ts';
 import {

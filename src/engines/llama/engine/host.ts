@@ -1,12 +1,12 @@
 /** Main module of the process that holds a generation model. Started by `runtime/host-process.ts`. */
 
 import { stat } from 'node:fs/promises';
+import { toErrorFacts } from '../../../lib/error-facts.ts';
 import { describeError } from '../../../lib/operator-error.ts';
 import type { GenerationEvent } from '../../engine.ts';
 import { KvDiskCache } from '../kv-cache/kv-disk-cache.ts';
 import { kvBytesPerToken } from '../kv-cache/kv-size.ts';
 import { SlotPool, type SlotPoolOptions } from '../kv-cache/slot-pool.ts';
-import { toErrorFacts } from '../runtime/error-facts.ts';
 import { runHost } from '../runtime/host-lifecycle.ts';
 import type { DecodeJob } from '../scheduler/decode-job.ts';
 import { DecodeLoop } from '../scheduler/decode-loop.ts';

@@ -1,5 +1,6 @@
 import { ApiError, engineUnavailable } from '../../../errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
+import { RequestStream } from '../../../lib/request-stream.ts';
 import type {
   Backend,
   CacheUsage,
@@ -15,7 +16,6 @@ import { requireGguf } from '../gguf/gguf-header.ts';
 import type { TemplateOverride } from '../prompt/chat-template.ts';
 import { type HostMemory, type HostOptions, HostProcess, type HostState } from '../runtime/host-process.ts';
 import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
-import { RequestStream } from './request-stream.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** Maximum requests per engine, running and queued. Above it, retrying later is better than waiting. */
@@ -62,7 +62,7 @@ export interface LocalEngineOptions {
 }
 
 interface PendingRequest {
-  stream: RequestStream;
+  stream: RequestStream<GenerationEvent>;
   ticket: AdmissionTicket;
 }
 
@@ -148,6 +148,7 @@ class LlamaEngine implements LocalEngine {
       promptLogprobs: true,
       documentMode: () => mode,
       templateTokens: ({ prompt }) => this.#template.bound(prompt),
+      sampleTokens: this.#facts?.sampleTokens ?? this.#options.expected?.sampleTokens ?? [],
     };
   }
 
@@ -157,7 +158,7 @@ class LlamaEngine implements LocalEngine {
 
   generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const id = this.#nextId++;
-    const stream = new RequestStream(
+    const stream = new RequestStream<GenerationEvent>(
       {
         start: () => {
           this.#requireHost();
@@ -283,7 +284,7 @@ class LlamaEngine implements LocalEngine {
     }
   }
 
-  #remove(id: number): RequestStream | null {
+  #remove(id: number): RequestStream<GenerationEvent> | null {
     const call = this.#pending.get(id);
     this.#pending.delete(id);
     call?.ticket.leave();

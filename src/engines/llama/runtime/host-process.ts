@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { FairQueue } from '../../../lib/fair-queue.ts';
+import { FairOutbox } from '../../../lib/fair-outbox.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { HostStatus } from './host-protocol.ts';
 
@@ -18,8 +18,6 @@ const MAX_FIRST_LOADS = 2;
 const HEARTBEAT_TIMEOUT_MS = 60_000;
 /** Checks within that time. They are counted, because a clock also runs while the machine is suspended. */
 const HEARTBEAT_CHECKS = 6;
-/** Messages in the channel, which is first come, first served: enough that the host need not wait for the next one. */
-const MAX_WRITES = 4;
 /** Characters of the host's stderr that are logged after a crash. */
 const MAX_ERROR_OUTPUT_CHARACTERS = 2_000;
 
@@ -82,9 +80,7 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   #errorOutput = '';
   /** Messages for the next process, sent while the last one exits. */
   #queued: { message: Incoming; scope: string }[] = [];
-  /** Messages that wait for the channel. Large prompts of one organization do not delay the other organizations. */
-  readonly #outbox = new FairQueue<Incoming>();
-  #writes = 0;
+  #outbox: FairOutbox<Incoming> | null = null;
   state: HostState<Facts>;
 
   /** A host without heartbeat for `heartbeatTimeoutMs` is killed and restarted. */
@@ -115,24 +111,7 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     if (this.state.kind === 'unloaded') {
       this.#queued.push({ message, scope });
       if (this.#child === null) this.#start();
-    } else if (this.#child?.connected === true) {
-      this.#outbox.add(scope, message);
-      this.#write(this.#child);
-    }
-  }
-
-  #write(child: ChildProcess): void {
-    while (this.#writes < MAX_WRITES) {
-      const message = this.#outbox.take();
-      if (message === undefined) return;
-      this.#writes += 1;
-      // A failed write means that the host is exiting; the exit is reported.
-      child.send(message, () => {
-        if (child !== this.#child) return;
-        this.#writes -= 1;
-        this.#write(child);
-      });
-    }
+    } else if (this.#child?.connected === true) this.#outbox?.send(message, scope);
   }
 
   /** A request succeeded: the next crash counts as the first one. */
@@ -196,8 +175,12 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     this.#heartbeatTimer = setInterval(() => this.#checkHeartbeat(child), this.#heartbeatTimeoutMs / HEARTBEAT_CHECKS);
     this.#heartbeatTimer.unref();
     this.#setState({ kind: 'loading' });
-    this.#outbox.clear();
-    this.#writes = 0;
+    this.#outbox = new FairOutbox((message, written) => {
+      // A failed write means that the host is exiting; the exit is reported.
+      child.send(message, () => {
+        if (child === this.#child) written();
+      });
+    });
     this.send(this.#options.load(!this.#wasLoaded && this.#crashes > 0), '');
     const queued = this.#queued;
     this.#queued = [];

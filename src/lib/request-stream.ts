@@ -1,11 +1,9 @@
-import type { GenerationEvent } from '../../engine.ts';
-
-/** Events between two `consumed` messages: far fewer than `WINDOW_EVENTS`. */
+/** Events between two `consumed` messages: far fewer than the window of any sender. */
 const REPORT_EVENTS = 64;
 
-/** What a stream needs of its engine. */
+/** What a stream needs of its sender. */
 export interface RequestSource {
-  /** Starts the generation; called by the first read. Throws when it cannot start. */
+  /** Sends the request; called by the first read. Throws when it cannot start. */
   start(): void;
   /** The caller has read that many more events. */
   consumed(events: number): void;
@@ -13,21 +11,21 @@ export interface RequestSource {
   cancel(): void;
 }
 
-type Result = IteratorResult<GenerationEvent, void>;
+type Result<Event> = IteratorResult<Event, void>;
 
 /**
  * The events of one request. Not an async generator function, whose `return()` would wait for the event that is being
- * awaited. The window of the host bounds the buffer.
+ * awaited. The window of the sender bounds the buffer.
  */
-export class RequestStream implements AsyncGenerator<GenerationEvent, void, undefined> {
+export class RequestStream<Event> implements AsyncGenerator<Event, void, undefined> {
   readonly #source: RequestSource;
   readonly #signal: AbortSignal;
   readonly #onAbort = (): void => this.#cancel(() => this.fail(this.#signal.reason, true));
   #state: 'new' | 'running' | 'over' = 'new';
-  #events: GenerationEvent[] = [];
+  #events: Event[] = [];
   #unreported = 0;
   #failure: { error: unknown } | null = null;
-  #readers: { resolve(result: Result): void; reject(error: unknown): void }[] = [];
+  #readers: { resolve(result: Result<Event>): void; reject(error: unknown): void }[] = [];
 
   constructor(source: RequestSource, signal: AbortSignal) {
     this.#source = source;
@@ -35,7 +33,7 @@ export class RequestStream implements AsyncGenerator<GenerationEvent, void, unde
   }
 
   /** Adds events. */
-  push(events: readonly GenerationEvent[]): void {
+  push(events: readonly Event[]): void {
     if (this.#state !== 'running') return;
     this.#events.push(...events);
     this.#serve();
@@ -47,7 +45,7 @@ export class RequestStream implements AsyncGenerator<GenerationEvent, void, unde
     this.#serve();
   }
 
-  /** The generation failed. Buffered events are delivered first, unless `discardEvents`. */
+  /** The request failed. Buffered events are delivered first, unless `discardEvents`. */
   fail(error: unknown, discardEvents = false): void {
     if (discardEvents) this.#events = [];
     this.#failure ??= { error };
@@ -55,15 +53,15 @@ export class RequestStream implements AsyncGenerator<GenerationEvent, void, unde
     this.#serve();
   }
 
-  next(): Promise<Result> {
+  next(): Promise<Result<Event>> {
     if (this.#state === 'new') this.#start();
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const { promise, resolve, reject } = Promise.withResolvers<Result<Event>>();
     this.#readers.push({ resolve, reject });
     this.#serve();
     return promise;
   }
 
-  async return(): Promise<Result> {
+  async return(): Promise<Result<Event>> {
     this.#cancel(() => {
       this.#events = [];
       this.#failure = null;
@@ -73,7 +71,7 @@ export class RequestStream implements AsyncGenerator<GenerationEvent, void, unde
     return { done: true, value: undefined };
   }
 
-  async throw(error: unknown): Promise<Result> {
+  async throw(error: unknown): Promise<Result<Event>> {
     await this.return();
     throw error;
   }

@@ -1,5 +1,5 @@
-import { ApiError, type ErrorFacts, serverError } from '../../../errors.ts';
-import { describeError } from '../../../lib/operator-error.ts';
+import { ApiError, type ErrorFacts, serverError } from '../errors.ts';
+import { describeError } from './operator-error.ts';
 
 /** Converts an error to plain data for IPC. A cause that cannot be cloned would make the whole message fail. */
 export function toErrorFacts(error: unknown): ErrorFacts {
