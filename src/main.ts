@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { UsageError } from './cli/command.ts';
+import { nameCommand, UsageError } from './cli/command.ts';
 import { Interrupted } from './cli/interrupted.ts';
 import { runProgram } from './cli/program.ts';
 import { describeErrorWithStack, OperatorError } from './lib/operator-error.ts';
@@ -21,10 +21,11 @@ function report(error: unknown): number {
   // Commander has printed help or the version; help without a request (`quire keys`) is a usage error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usageError;
   if (error instanceof UsageError) {
-    console.error(`${error.message.replace(/[.?]?$/, (end) => end || '.')} See '${error.command} --help'.`);
+    const sentence = error.message.replace(/[.?]?$/, (end) => end || '.');
+    console.error(nameCommand(`${sentence} See '${error.command} --help'.`));
     return EXIT.usageError;
   }
   // Operator errors are explained by their sentence; the stack is only for defects of Quire.
-  console.error(error instanceof OperatorError ? error.message : describeErrorWithStack(error));
+  console.error(error instanceof OperatorError ? nameCommand(error.message) : describeErrorWithStack(error));
   return error instanceof Interrupted ? EXIT.interrupted : EXIT.failed;
 }

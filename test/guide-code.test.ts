@@ -36,7 +36,7 @@ interface CodeBlock {
 const FOLDER = new URL('../docs/use/', import.meta.url);
 const FILES = globSync('**/*.md', { cwd: FOLDER }).sort();
 /** Tools that blocks use in pipes. Calls of all other programs are recorded, and do nothing. */
-const TOOLS = ['cat', 'base64', 'sed', 'head'];
+const TOOLS = ['cat', 'base64', 'sed', 'head', 'mkdir'];
 /** Variables that pages set in another block, or leave to the reader. */
 const VARIABLES = {
   URL: 'http://127.0.0.1:8080',

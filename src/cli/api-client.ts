@@ -35,14 +35,20 @@ export interface ApiClient {
 }
 
 /**
- * Creates a client of the service at `QUIRE_URL`, otherwise of the service that runs on the data folder, otherwise at
- * `QUIRE_HOST` and `QUIRE_PORT`. Throws an `OperatorError` when no API key is set or `QUIRE_URL` is not an HTTP URL.
+ * Creates a client of the service at `QUIRE_URL` or of the login, otherwise of the service that runs on the data
+ * folder, otherwise at `QUIRE_HOST` and `QUIRE_PORT`. Throws an `OperatorError` when no API key is set or the address
+ * is not an HTTP URL.
  */
 export async function openApiClient(): Promise<ApiClient> {
   const config = await loadClientConfig();
   const { apiKey } = config;
   const origin = await findOrigin(config);
   if (apiKey === null) throw await missingKeyError(origin);
+  return createApiClient(origin, apiKey);
+}
+
+/** Creates a client of the service at `origin`, a base URL without a path. */
+export function createApiClient(origin: string, apiKey: string): ApiClient {
   const send: ApiClient['send'] = (method, path, body, options = {}) =>
     request({ origin, apiKey, method, path, body, ...options });
   const json = async <T>(method: string, path: string, body?: object, options?: RequestOptions) =>
@@ -63,11 +69,12 @@ async function missingKeyError(origin: string): Promise<OperatorError> {
     return connectionError(origin, error);
   }
   return new OperatorError(
-    "Set QUIRE_API_KEY to an API key. The first start prints one; 'quire keys create' makes one.",
+    "Set QUIRE_API_KEY to an API key, or store one with 'quire login'. The first start prints one; 'quire keys create' makes one.",
   );
 }
 
-async function findOrigin({ url, dataDir, host, port }: ClientConfig): Promise<string> {
+/** The base URL of the service that commands use. */
+export async function findOrigin({ url, dataDir, host, port }: ClientConfig): Promise<string> {
   if (url !== null) return parseBaseUrl(url);
   const service = await findService(dataDir);
   if (service === null) return `http://${host.includes(':') ? `[${host}]` : host}:${port || CLIENT_DEFAULTS.port}`;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { commandWord } from '../config/client-config.ts';
 
 /** Invalid arguments of a command. `main.ts` prints the message on one line and exits with code 2. */
 export class UsageError extends Error {
@@ -30,8 +31,8 @@ export class CliCommand extends Command {
       })
       .addHelpText('after', ({ command }) => learnMore(command))
       .configureOutput({
-        writeOut: (text) => console.log(text.trimEnd()),
-        writeErr: (text) => console.error(text.trimEnd()),
+        writeOut: (text) => console.log(nameCommand(text.trimEnd())),
+        writeErr: (text) => console.error(nameCommand(text.trimEnd())),
       });
   }
 
@@ -55,6 +56,11 @@ export class CliCommand extends Command {
   examples(...lines: readonly string[]): this {
     return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ quire ${line}`).join('\n')}`);
   }
+}
+
+/** Writes `quire COMMAND` in help and hints as it can be typed: `npx quire COMMAND` after a call through npx. */
+export function nameCommand(text: string, word = commandWord()): string {
+  return text.replace(/(?<![\w./-]|npx )quire (?=[a-z<])/g, `${word} `);
 }
 
 /** Rejects arguments and option values that are empty or whitespace, such as an unset shell variable. */

@@ -7,7 +7,7 @@ import { parseRateLimits } from '../lib/parse-rate-limits.ts';
 import { AdminApiError, type AdminClient, withAdminApi } from './admin-client.ts';
 import { CliCommand } from './command.ts';
 import { formatTable, formatTime, printResult } from './output.ts';
-import { parseCredits, parseDuration } from './parse-values.ts';
+import { collectValues, parseCredits, parseDuration } from './parse-values.ts';
 
 const PATH = '/v1/admin/keys';
 
@@ -22,7 +22,7 @@ export function keysCommand(): CliCommand {
     .option('--name <text>', 'Display name', 'key')
     .option('--scopes <list>', `Comma-separated: ${SCOPES.join(', ')} (default: all but keys and admin)`, parseScopes)
     .option('--models <list>', 'Comma-separated model ids that the key may use (default: all)', parseList)
-    .option('--knowledge-base <id>', 'Knowledge base that the key may use; repeatable (default: all)', collect)
+    .option('--knowledge-base <id>', 'Knowledge base that the key may use; repeatable (default: all)', collectValues)
     .option('--limits <list>', 'Rate limits, such as requests=60,tokens=100000,concurrent=4', parseLimits)
     .option(
       '--budget <credits>',
@@ -142,8 +142,6 @@ async function findKeyId(api: AdminClient, idOrName: string): Promise<string> {
 
 const secretText = ({ id, key }: ApiKeyWithSecret): string =>
   `${key}\n\nStore it now: it cannot be shown again. Id: ${id}.`;
-
-const collect = (id: string, previous: string[] = []): string[] => [...previous, id];
 
 const parseList = (text: string): string[] => text.split(',').map((word) => word.trim());
 

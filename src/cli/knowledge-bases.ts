@@ -1,14 +1,15 @@
+import { Option } from 'commander';
 import type { ListedDataSource } from '../knowledge-bases/data-sources/schema.ts';
 import type { RetrieveResponse } from '../knowledge-bases/retrieval/schema.ts';
 import type { KnowledgeBase, ListedKnowledgeBase } from '../knowledge-bases/schema.ts';
-import { truncateGraphemes } from '../lib/truncate.ts';
 import { openApiClient } from './api-client.ts';
 import { CliCommand } from './command.ts';
 import { requireConfirmation } from './confirm.ts';
 import { evaluateCommand } from './evaluate.ts';
+import { excerptAround } from './excerpt.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
 import { formatCount, formatTable, formatTime, printResult } from './output.ts';
-import { parseCount } from './parse-values.ts';
+import { parseCount, parseTokens } from './parse-values.ts';
 
 const PATH = '/v1/knowledge-bases';
 /** Longest text of a hit that is shown without `--full`. */
@@ -17,8 +18,18 @@ const MAX_HIT_CHARACTERS = 300;
 /** `quire kb`. */
 export function knowledgeBasesCommand(): CliCommand {
   const kb = new CliCommand('kb').description(
-    "List, show, search, evaluate and delete knowledge bases. 'quire ingest' creates and fills them.",
+    "Create, list, show, search, evaluate and delete knowledge bases. 'quire ingest' creates and fills them, 'quire sources' connects services.",
   );
+  kb.command('create')
+    .description('Create an empty knowledge base.')
+    .argument('<name>', 'Name')
+    .option('--description <text>', 'Description')
+    .option('--chunk-size <tokens>', 'Size of chunks (default: 512)', parseCount)
+    .option('--chunk-overlap <tokens>', 'Tokens that neighbouring chunks share (default: 64)', parseTokens)
+    .addOption(new Option('--chunking <type>', 'Where chunks end').choices(['recursive', 'fixed_size', 'semantic']))
+    .jsonOption()
+    .examples('kb create Handbook', 'kb create Logs --chunking fixed_size --chunk-size 256 --chunk-overlap 0')
+    .action(createBase);
   kb.command('list').description('List the knowledge bases.').jsonOption().action(listBases);
   kb.command('show')
     .summary('Show a knowledge base and its data sources')
@@ -48,6 +59,27 @@ export function knowledgeBasesCommand(): CliCommand {
   return kb;
 }
 
+interface CreateOptions {
+  description?: string;
+  chunkSize?: number;
+  chunkOverlap?: number;
+  chunking?: string;
+  json?: boolean;
+}
+
+async function createBase(name: string, options: CreateOptions): Promise<void> {
+  const { description, chunkSize, chunkOverlap, chunking } = options;
+  const strategy = { type: chunking, chunk_size: chunkSize, chunk_overlap: chunkOverlap };
+  const hasStrategy = Object.values(strategy).some((value) => value !== undefined);
+  const body = { name, description, ...(hasStrategy && { chunking_strategy: strategy }) };
+  const base = await (await openApiClient()).json<KnowledgeBase>('POST', PATH, body);
+  printResult(
+    options,
+    base,
+    () => `Created '${base.name}' (${base.id}). Fill it: quire ingest FOLDER --kb '${base.name}'`,
+  );
+}
+
 async function listBases(options: { json?: boolean }): Promise<void> {
   const bases = await Array.fromAsync((await openApiClient()).list<ListedKnowledgeBase>(PATH));
   const rows = bases.map((base) => [
@@ -60,7 +92,7 @@ async function listBases(options: { json?: boolean }): Promise<void> {
   ]);
   printResult(options, bases, () =>
     rows.length === 0
-      ? 'There are no knowledge bases. Create one: quire ingest FOLDER --kb NAME'
+      ? 'There are no knowledge bases. Create one: quire ingest FOLDER --kb NAME, or quire kb create NAME'
       : formatTable([['NAME', 'DOCUMENTS', 'CHUNKS', 'STATUS', 'CHANGED', 'ID'], ...rows]),
   );
 }
@@ -107,7 +139,7 @@ async function searchBase(name: string, words: readonly string[], { top, rerank,
   const query = { query: words.join(' '), top_k: top, ...(rerank && { rerank }) };
   const response = await api.json<RetrieveResponse>('POST', `${PATH}/${id}/retrieve`, query);
   const shorten = (text: string) => {
-    return full ? text : truncateGraphemes(text.replace(/\s+/g, ' ').trim(), MAX_HIT_CHARACTERS);
+    return full ? text : excerptAround(text, query.query, MAX_HIT_CHARACTERS);
   };
   printResult(options, response, () =>
     response.results.length === 0

@@ -37,3 +37,11 @@ export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('Expected a positive integer.');
 }
+
+/** Parses a number of tokens, from 0. Throws an `InvalidArgumentError`. */
+export function parseTokens(text: string): number {
+  return text === '0' ? 0 : parseCount(text);
+}
+
+/** Collects the values of a repeatable option. */
+export const collectValues = (value: string, earlier: readonly string[] = []): string[] => [...earlier, value];

@@ -55,8 +55,13 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'kb',
-      summary: 'List, show, search, evaluate and delete knowledge bases',
+      summary: 'Create, list, show, search, evaluate and delete knowledge bases',
       load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
+    },
+    {
+      name: 'sources',
+      summary: 'Connect a knowledge base with web sites, stores and wikis',
+      load: async () => (await import('./sources.ts')).sourcesCommand(),
     },
     {
       name: 'migrate',
@@ -98,6 +103,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./users.ts')).usersCommand(),
     },
     {
+      name: 'policies',
+      summary: 'Manage guardrail policies',
+      load: async () => (await import('./policies.ts')).policiesCommand(),
+    },
+    {
       name: 'usage',
       summary: 'Show calls, tokens and cost',
       load: async () => (await import('./usage.ts')).usageCommand(),
@@ -113,6 +123,23 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./db.ts')).dbCommand(),
     },
   ],
+  'This terminal:': [
+    {
+      name: 'login',
+      summary: 'Store the address and an API key for later commands',
+      load: async () => (await import('./login.ts')).loginCommand(),
+    },
+    {
+      name: 'logout',
+      summary: 'Delete the stored login',
+      load: async () => (await import('./login.ts')).logoutCommand(),
+    },
+    {
+      name: 'completion',
+      summary: 'Print a completion script for bash, zsh or fish',
+      load: async () => (await import('./completion.ts')).completionCommand(() => createProgram(null)),
+    },
+  ],
 };
 
 /** Commands that outlive the terminal that started them. */
@@ -121,7 +148,7 @@ const LONG_RUNNING: ReadonlySet<string> = new Set(['serve', 'api', 'worker']);
 const FOOTER = `
 Environment:
   QUIRE_URL         Address of the service (default: the service of the data folder, then http://127.0.0.1:8080)
-  QUIRE_API_KEY     API key of the commands that call the API
+  QUIRE_API_KEY     API key of the commands that call the API ('quire login' stores both)
   QUIRE_DATA_DIR    Data folder (default: ./quire-data)
   All settings: docs/use/configuration.md
 
