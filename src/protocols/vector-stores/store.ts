@@ -25,31 +25,41 @@ export interface StoreFileRow {
   chunkSize: ChunkSize | null;
 }
 
-/**
- * Items and their status. Documents of a posted file have the fingerprint of the posted version once that is ingested.
- * A version that no job is going to read has failed with the error of its data source.
- */
-const ITEMS = expression`
-  from documents f
+/** Data source and posted version of the item of a document `f`. */
+const ITEM_SOURCES = expression`
   join data_sources s on s.id = f.data_source_id
-  left join posted_documents p on p.data_source_id = f.data_source_id and p.key = f.item_key
+  left join posted_documents p on p.data_source_id = f.data_source_id and p.key = f.item_key`;
+
+/**
+ * Aggregates of the documents `d` of an item. Documents of a posted file have the fingerprint of the posted version
+ * once that is ingested.
+ */
+const ITEM_STATE = expression`sum(d.bytes) as bytes,
+  bool_or(d.status = 'completed') as has_text,
+  bool_and(d.status <> 'processing' and d.fingerprint = coalesce(p.fingerprint, d.fingerprint)) as is_read`;
+
+/** Status of an item. A version that no job is going to read has failed with the error of its data source. */
+const FILE_STATUS = expression`case
+  when item.is_read and item.has_text then 'completed'
+  when item.is_cancelled then 'cancelled'
+  when item.is_read then 'failed'
+  when item.is_syncing then 'in_progress'
+  else 'failed'
+end`;
+
+/** Items, each as its first document `f`, and their status. */
+const ITEMS = expression`
+  from documents f ${ITEM_SOURCES}
   cross join lateral (
-    select sum(d.bytes) as bytes,
-      bool_or(d.status = 'completed') as has_text,
-      bool_and(d.status <> 'processing' and d.fingerprint = coalesce(p.fingerprint, d.fingerprint)) as is_read,
-      (array_agg(d.error order by d.id) filter (where d.error is not null))[1] as error
-    from documents d
-    where d.data_source_id = f.data_source_id and d.item_key = f.item_key
+    select item.*, p.is_cancelled, s.status = 'processing' as is_syncing
+    from (
+      select ${ITEM_STATE},
+        (array_agg(d.error order by d.id) filter (where d.error is not null))[1] as error
+      from documents d
+      where d.data_source_id = f.data_source_id and d.item_key = f.item_key
+    ) item
   ) item
-  cross join lateral (
-    select case
-      when item.is_read and item.has_text then 'completed'
-      when p.is_cancelled then 'cancelled'
-      when item.is_read then 'failed'
-      when s.status = 'processing' then 'in_progress'
-      else 'failed'
-    end as status
-  ) state
+  cross join lateral (select ${FILE_STATUS} as status) state
   where not exists (
     select from documents e
     where e.data_source_id = f.data_source_id and e.item_key = f.item_key and e.id < f.id
@@ -148,12 +158,21 @@ export async function countStoreFiles(
   baseIds: readonly string[],
   where: SQL = expression`true`,
 ): Promise<Map<string, StatusCount[]>> {
+  // One pass over the documents, grouped by item: a query for each item, as for a page of files, takes twice the time.
   const rows = await execute<StatusCount & { base: string }>(
     sql,
     expression`
-    select f.knowledge_base_id as base, state.status, count(*) as files, sum(item.bytes) as bytes ${ITEMS}
-      and f.knowledge_base_id in (select json_array_elements_text(${JSON.stringify(baseIds)})) and ${where}
-    group by f.knowledge_base_id, state.status`,
+    select item.base, state.status, count(*) as files, sum(item.bytes) as bytes
+    from (
+      select f.knowledge_base_id as base, f.data_source_id, ${ITEM_STATE},
+        bool_or(p.is_cancelled) as is_cancelled, bool_or(s.status = 'processing') as is_syncing
+      from documents f ${ITEM_SOURCES}
+      cross join lateral (select f.bytes, f.status, f.fingerprint) d
+      where f.knowledge_base_id in (select json_array_elements_text(${JSON.stringify(baseIds)})) and ${where}
+      group by f.knowledge_base_id, f.data_source_id, f.item_key
+    ) item
+    cross join lateral (select ${FILE_STATUS} as status) state
+    group by item.base, state.status`,
   );
   const counts = rows.map((row) => ({
     ...row,
