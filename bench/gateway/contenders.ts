@@ -167,25 +167,33 @@ interface WireChoice {
   delta?: { content?: string };
 }
 
-interface WireAnswer extends Pick<WireMessage, 'content' | 'delta'> {
+/** Fields of Ollama's API, whole or in a stream, beside those of the others. */
+interface WireOllama {
+  message?: { content?: string };
+  eval_count?: number;
+}
+
+interface WireAnswer extends Pick<WireMessage, 'content' | 'delta'>, WireOllama {
   choices?: WireChoice[];
   usage?: ({ total_tokens: number } & Partial<WireMessage['usage']>) | null;
 }
 
 function readCompletion(body: string): Content {
   const answer = JSON.parse(body) as WireAnswer;
-  const text = answer.choices?.[0]?.message?.content ?? answer.content?.[0]?.text ?? '';
+  const text = (answer.choices?.[0] ?? answer).message?.content ?? answer.content?.[0]?.text ?? '';
   return { text, totalTokens: countTokens(answer), contentChunks: 1 };
 }
 
-const countTokens = ({ usage }: WireAnswer): number => usage?.total_tokens ?? usage?.output_tokens ?? 0;
+const countTokens = ({ usage, eval_count: ollamaTokens }: WireAnswer): number =>
+  usage?.total_tokens ?? usage?.output_tokens ?? ollamaTokens ?? 0;
 
 function readStream(body: string): Content {
   const content: Content = { text: '', totalTokens: 0, contentChunks: 0 };
   for (const line of body.split('\n')) {
-    if (!line.startsWith('data: {')) continue;
-    const chunk = JSON.parse(line.slice('data: '.length)) as WireAnswer;
-    const piece = chunk.choices?.[0]?.delta?.content ?? chunk.delta?.text ?? '';
+    const json = line.replace(/^data: /, '');
+    if (!json.startsWith('{')) continue;
+    const chunk = JSON.parse(json) as WireAnswer;
+    const piece = chunk.choices?.[0]?.delta?.content ?? chunk.delta?.text ?? chunk.message?.content ?? '';
     content.text += piece;
     if (piece !== '') content.contentChunks++;
     content.totalTokens = countTokens(chunk) || content.totalTokens;

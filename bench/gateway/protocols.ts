@@ -15,6 +15,7 @@ export const PROTOCOLS = {
   quire: { label: 'chat completions' },
   again: { label: 'chat completions again' },
   messages: { label: '/v1/messages', api: 'messages' },
+  ollama: { label: '/api/chat', api: 'ollama' },
   anthropic: { label: 'chat, Messages upstream', model: MESSAGES_MODEL },
   both: { label: '/v1/messages, Messages upstream', api: 'messages', model: MESSAGES_MODEL },
 } as const satisfies Record<string, ProtocolTarget>;

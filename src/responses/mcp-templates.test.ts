@@ -17,7 +17,7 @@ const CONTROLS = ['<s>', '</s>', '<|im_start|>', '<|eot_id|>', '[INST]'];
 const NAMES = readdirSync(FOLDER).filter((file) => file.endsWith('.jinja'));
 
 const server = (server_label: string): McpServerTool =>
-  parseMcpServerTool({ type: 'mcp', server_label, server_url: 'https://tools.example/mcp' }, 'tools.0', null);
+  parseMcpServerTool({ server_label, server_url: 'https://tools.example/mcp' }, 'tools.0', null);
 const list = (serverLabel: string, name: string, description: string | null): ConversationItem => ({
   type: 'mcp_list_tools',
   id: `mcpl_${name}`,
