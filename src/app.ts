@@ -28,6 +28,7 @@ import { describeApi } from './http/openapi.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { createServer, type ServerOptions } from './http/server.ts';
+import { archiveRoutes } from './knowledge-bases/archive/routes.ts';
 import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
 import { documentRoutes } from './knowledge-bases/documents/routes.ts';
 import { ingestionControlRoutes } from './knowledge-bases/ingestion/routes.ts';
@@ -125,6 +126,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   fileRoutes(app, deps);
   batchRoutes(app, deps);
   knowledgeBaseRoutes(app, deps);
+  archiveRoutes(app, deps);
   dataSourceRoutes(app, deps);
   ingestionRoutes(app, deps);
   ingestionControlRoutes(app, deps);

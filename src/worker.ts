@@ -9,6 +9,7 @@ import { CHECK_FILE } from './files/check-job.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneBlocks } from './guardrails/blocks.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
+import { deleteArchive, importSource } from './knowledge-bases/archive/import-source.ts';
 import { syncDueSources } from './knowledge-bases/data-sources/sync-due-sources.ts';
 import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
 import { dropIndexTables } from './knowledge-bases/drop-index-tables.ts';
@@ -103,7 +104,7 @@ export interface Worker {
 
 /** Starts the jobs and tasks. */
 export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null): Promise<Worker> {
-  const ingestion = startIngestion(deps);
+  const ingestion = startIngestion(deps, { importSource, deleteArchive });
   const jobs = declareJobs(deps, ingestion);
   await defineJobs(deps.jobs);
   for (const { setting, kind, handler, busyGroups } of jobs) {

@@ -98,6 +98,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
     ...api.deps,
     extractor: plainExtractor,
     renderer: null,
+    archives: null,
     itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
     openSource: ({ config }) => ({ connector: withConfigFingerprint(source.connector, config), config }),
   };
@@ -200,6 +201,7 @@ export async function runQueuedJobs(api: TestApi): Promise<void> {
     ...api.deps,
     extractor: plainExtractor,
     renderer: null,
+    archives: null,
     itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
     openSource: (source) => openSource(api.deps, source),
   };

@@ -8,6 +8,7 @@ import { requireConfirmation } from './confirm.ts';
 import { evaluateCommand } from './evaluate.ts';
 import { excerptAround } from './excerpt.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
+import { exportCommand, importCommand } from './knowledge-base-archive.ts';
 import { formatCount, formatTable, formatTime, printResult } from './output.ts';
 import { parseCount, parseTokens } from './parse-values.ts';
 
@@ -18,7 +19,7 @@ const MAX_HIT_CHARACTERS = 300;
 /** `quire kb`. */
 export function knowledgeBasesCommand(): CliCommand {
   const kb = new CliCommand('kb').description(
-    "Create, list, show, search, evaluate and delete knowledge bases. 'quire ingest' creates and fills them, 'quire sources' connects services.",
+    "Create, list, show, search, evaluate, export, import and delete knowledge bases. 'quire ingest' creates and fills them, 'quire sources' connects services.",
   );
   kb.command('create')
     .description('Create an empty knowledge base.')
@@ -49,6 +50,8 @@ export function knowledgeBasesCommand(): CliCommand {
     .examples('kb search Harbour night bell', 'kb search Harbour --top 3 --json "When does the ferry leave?"')
     .action(searchBase);
   kb.addCommand(evaluateCommand());
+  kb.addCommand(exportCommand());
+  kb.addCommand(importCommand());
   kb.command('delete')
     .summary('Delete a knowledge base with its documents')
     .description('Delete a knowledge base with its documents. Uploaded files stay.')

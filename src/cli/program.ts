@@ -55,7 +55,7 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
     },
     {
       name: 'kb',
-      summary: 'Create, list, show, search, evaluate and delete knowledge bases',
+      summary: 'Create, list, show, search, evaluate, export, import and delete knowledge bases',
       load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
     },
     {

@@ -30,7 +30,8 @@ export function prepareContentResponse(row: FileRow, request: ContentRequest): C
     'cache-control': 'private, no-cache',
   };
   if (matchesEtag(request['if-none-match'], etag)) return { status: 304, headers, range: null };
-  headers['content-type'] = requireFormat(row.filename).mediaType;
+  // Archives of knowledge bases are not among the formats of uploads.
+  headers['content-type'] = row.purpose === 'archive' ? 'application/x-tar' : requireFormat(row.filename).mediaType;
   headers['content-disposition'] = attachment(row.filename);
   const isCurrent = request['if-range'] === undefined || request['if-range'] === etag;
   const range = isCurrent ? parseRange(request.range, row.bytes) : null;
@@ -64,7 +65,7 @@ function parseRange(header: string | undefined, bytes: number): ByteRange | null
 }
 
 /** Renders `Content-Disposition` (RFC 6266) with an ASCII name and a UTF-8 name (RFC 8187). */
-function attachment(path: string): string {
+export function attachment(path: string): string {
   // Without folders: clients must not write outside their download folder.
   const filename = path.slice(path.lastIndexOf('/') + 1);
   const ascii = filename.replaceAll(/[^\x20-\x7e]/g, '_').replaceAll(/["\\%]/g, '_');

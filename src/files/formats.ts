@@ -3,6 +3,9 @@ import { invalidValue } from '../errors.ts';
 /** Purposes of files. */
 export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
 
+/** Purposes of stored files. `archive`: a knowledge base that is being imported. */
+export const STORED_PURPOSES = [...FILE_PURPOSES, 'archive'] as const;
+
 /** OpenAI's purposes of files for vector stores. Files that are uploaded with one have our purpose. */
 export const PURPOSE_ALIASES = { assistants: 'knowledge-base', user_data: 'knowledge-base' } as const;
 

@@ -9,7 +9,7 @@ import { selectFiles } from './store.ts';
 export async function listFiles(deps: Pick<Deps, 'db'>, organizationId: string, query: FileListQuery) {
   const bounds = pageBounds(query, 'file');
   const { purpose: name, ...filters } = query;
-  const purpose = name === undefined ? null : resolvePurpose(name);
+  const purpose = name === undefined || name === 'archive' ? (name ?? null) : resolvePurpose(name);
   const rows = await selectFiles(deps.db.sql, organizationId, { ...filters, purpose }, bounds);
   return page(rows.map(viewFile), bounds.limit);
 }

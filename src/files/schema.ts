@@ -2,12 +2,12 @@ import { type Static, Type } from 'typebox';
 import { deletedSchema, ListOrder, ListQuery, NameSearch } from '../db/page.ts';
 import { MAX_FILE_BYTES } from '../extraction/limits.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-import { FILE_PURPOSES, REQUEST_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
+import { REQUEST_PURPOSES, STORED_PURPOSES, UPLOAD_EXTENSIONS } from './formats.ts';
 
 /** Size limit of uploads: 512 MiB. */
 export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES;
 
-const Purpose = Type.Enum([...FILE_PURPOSES]);
+const Purpose = Type.Enum([...STORED_PURPOSES]);
 
 /**
  * Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. `x-limits` tells
@@ -66,7 +66,9 @@ export const FileParams = Type.Object({ file_id: Type.String() });
 /** Query parameters of the list. */
 export const FileListQuery = Type.Object({
   ...ListQuery.properties,
-  purpose: Type.Optional(Type.Enum([...REQUEST_PURPOSES], { description: 'Lists only files of this purpose.' })),
+  purpose: Type.Optional(
+    Type.Enum([...REQUEST_PURPOSES, 'archive'], { description: 'Lists only files of this purpose.' }),
+  ),
   search: NameSearch,
   order: ListOrder,
 });

@@ -9,7 +9,7 @@ export const files = pgTable(
     /** The key or user that uploaded it, or created the batch that wrote it; null before version 0.2. */
     createdBy: text('created_by'),
     filename: text().notNull(),
-    purpose: text({ enum: ['batch', 'knowledge-base', 'fine-tune'] }).notNull(),
+    purpose: text({ enum: ['batch', 'knowledge-base', 'fine-tune', 'archive'] }).notNull(),
     bytes: bigint({ mode: 'number' }).notNull(),
     /** SHA-256 of the content, hexadecimal. */
     sha256: text().notNull(),

@@ -1,3 +1,4 @@
+import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { missingField } from '../errors.ts';
 import type { Caller } from '../lib/caller.ts';
@@ -19,6 +20,8 @@ export interface NewFile {
   content: AsyncIterable<Uint8Array>;
   /** Returns null until the form field has arrived. Called again at the end of the content. */
   purpose: () => FilePurpose | null;
+  /** Called in the transaction that commits the file. */
+  onCommit?: (sql: Sql, id: string) => Promise<void>;
 }
 
 /**
@@ -56,6 +59,7 @@ export async function uploadFile(
     };
     await deps.db.sql.transaction(async (sql) => {
       await commitFile(sql, row);
+      await file.onCommit?.(sql, row.id);
       if (row.status !== 'unchecked') return;
       const { id: fileId } = row;
       await deps.jobs.enqueue(sql, CHECK_FILE, { fileId, organizationId }, { key: fileId, group: organizationId });

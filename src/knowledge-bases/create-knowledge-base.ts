@@ -3,7 +3,7 @@ import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { insufficientScope, invalidValue } from '../errors.ts';
 import { resolveModel } from '../inference/admission.ts';
-import type { Call } from '../lib/caller.ts';
+import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { FIRST_VECTOR_COLUMN } from '../search/chunk-rows.ts';
 import { INDEX_VERSION } from './index-version.ts';
@@ -35,8 +35,7 @@ export async function createKnowledgeBase(
 ): Promise<KnowledgeBase> {
   const { caller } = call;
   const { organizationId } = caller;
-  if (caller.knowledgeBaseIds != null)
-    throw insufficientScope('This API key is limited to knowledge bases, so it may not create others.');
+  requireCreation(caller);
   const { embedding_model: named } = body;
   const { model } = resolveModel(deps, caller, { kind: 'embedding', model: named, param: 'embedding_model' });
   const chunking = resolveChunking(body.chunking_strategy ?? {});
@@ -68,6 +67,12 @@ export async function createKnowledgeBase(
     await addFiles?.(sql, row);
   });
   return viewKnowledgeBase(row);
+}
+
+/** Throws 403 for a key that is limited to knowledge bases. */
+export function requireCreation({ knowledgeBaseIds }: Caller): void {
+  if (knowledgeBaseIds == null) return;
+  throw insufficientScope('This API key is limited to knowledge bases, so it may not create others.');
 }
 
 function resolveChunking(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>) {

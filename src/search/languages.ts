@@ -64,6 +64,9 @@ const LANGUAGES = {
 /** A language with a stemmer (ISO 639-1), or `none`: words are not stemmed. */
 export type Language = keyof typeof LANGUAGES | 'none';
 
+/** Whether a name is that of a language. */
+export const isLanguage = (name: string): name is Language => name === 'none' || Object.hasOwn(LANGUAGES, name);
+
 /** Characters from which the language is detected. */
 const DETECTION_CHARACTERS = 4000;
 /** Minimum stop words: fewer may be homographs of another language. */

@@ -53,6 +53,7 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'pages',
     'index-integrity',
     'ingestion',
+    'archive',
     'table-queries',
     'retrieval',
     'grounding',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type TSchema, Type } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
 import { requirePlainUrl } from '../../connectors/config-fields.ts';
 import type { Connector, ConnectorDeps } from '../../connectors/connector.ts';
 import { CONNECTORS } from '../../connectors/index.ts';
@@ -41,15 +41,39 @@ export function parseConfig(type: StoredSourceType, requested: Metadata): Metada
   rejectRedacted(connector.secretFields, copy);
   rejectUnknown(type, connector.config, copy, 'config');
   const config = parse(connector.config, copy, 'config');
+  checkDestinations(connector, config as Metadata);
+  const checked = (connector.check?.(config) ?? config) as Metadata;
+  checkCommonFields(checked);
+  return checked;
+}
+
+/**
+ * Validates the config of an archived data source, which has no secrets and no ids of files. Throws as `parseConfig`.
+ */
+export function parseImportedConfig(type: StoredSourceType, requested: Metadata): Metadata {
+  const connector = CONNECTORS[type];
+  const copy = structuredClone(requested);
+  const schema = Type.Omit(connector.config as TObject, ['file_ids', ...connector.secretFields]);
+  rejectUnknown(type, schema, copy, 'config');
+  const config = parse(schema, copy, 'config') as Metadata;
+  checkDestinations(connector, config);
+  // Other checks are about secrets and files.
+  const checked = type === 'web_crawl' ? ((connector.check?.(config) ?? config) as Metadata) : config;
+  checkCommonFields(checked);
+  return checked;
+}
+
+function checkDestinations(connector: Connector, config: Metadata): void {
   for (const name of connector.secretDestinations ?? []) {
-    const url = (config as Metadata)[name];
+    const url = config[name];
     if (typeof url === 'string') requirePlainUrl(url, `config.${name}`);
   }
-  const checked = (connector.check?.(config) ?? config) as Metadata;
+}
+
+function checkCommonFields(checked: Metadata): void {
   rejectNul(checked, 'config');
   if (typeof checked['schedule'] === 'string') requireSchedule(checked['schedule'], 'config.schedule');
   if (isObject(checked['metadata'])) checkMetadata(checked['metadata'], 'config.metadata');
-  return checked;
 }
 
 function rejectUnknown(type: StoredSourceType, schema: TSchema, value: unknown, path: string): void {
@@ -175,6 +199,9 @@ export function openSource(
   deps: Pick<Deps, 'secrets'>,
   stored: StoredConfig,
 ): { connector: Connector; config: Metadata } {
+  if (stored.sealedSecrets === null && CONNECTORS[stored.type].secretFields.length > 0) {
+    throw new IngestionError('authentication_failed', 'The data source was imported without credentials. Send them.');
+  }
   try {
     const connector = withConfigFingerprint(CONNECTORS[stored.type], stored.config);
     return { connector, config: decryptConfig(deps, stored) };

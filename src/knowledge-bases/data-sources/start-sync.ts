@@ -21,7 +21,10 @@ export async function startSync(
   source: DataSourceRow,
 ): Promise<JobRow> {
   await requireEmbeddingModel(sql, caller, source);
-  const queued = (await selectUnfinishedJobs(sql, source.id)).find(({ status }) => status === 'queued');
+  const queued = (await selectUnfinishedJobs(sql, source.id)).find(
+    // An import reads its archive only.
+    ({ status, kind }) => status === 'queued' && kind !== 'import',
+  );
   const at = new Date(deps.now());
   const job = queued ?? newJobRow({ id: newId('ingestionJob'), source, keyId: caller.keyId, createdAt: at });
   if (queued === undefined) {

@@ -3,6 +3,7 @@ import { deleteFileUses } from '../../files/store.ts';
 import { type Call, serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import type { ImportedArchive } from '../jobs/ingest-job.ts';
 import { type JobError, toJobError } from '../jobs/job-error.ts';
 import { incrementJobCounts } from '../jobs/store.ts';
 import { maintainIndex } from './maintain-index.ts';
@@ -21,12 +22,17 @@ const MAX_ATTEMPTS = 5;
  * fails when the data source cannot be listed. May be called again: finished documents stay finished, and a call that
  * still runs, in any process, writes nothing more and throws a `RunSupersededError`.
  */
-export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
+export async function ingestSource(
+  deps: IngestDeps,
+  jobId: string,
+  signal: AbortSignal,
+  archive: ImportedArchive | null = null,
+): Promise<void> {
   const context = await begin(deps, jobId);
   if (context === null) return maintainEnded(deps, jobId);
   if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, toJobError(tooManyCrashes()));
   try {
-    await run(deps, context, signal);
+    await run(deps, { ...context, archive }, signal);
     await end(deps, context, null);
   } catch (error) {
     const current = await selectJobContext(deps.db.sql, jobId);
@@ -78,12 +84,19 @@ async function end(deps: IngestDeps, context: JobContext, error: JobError | null
 }
 
 /** Every job also re-embeds documents of the data source that another embedding model has embedded. */
-async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
+async function run(
+  deps: IngestDeps,
+  { archive, ...context }: JobContext & { archive: ImportedArchive | null },
+  signal: AbortSignal,
+): Promise<void> {
   const { job, base } = context;
   const caller = serviceCaller(job.organizationId, job.keyId);
   const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion', priority: 'batch' };
   if (job.kind === 'sync') await syncItems(deps, { ...context, call }, signal);
-  else {
+  else if (job.kind === 'import') {
+    if (archive === null) throw new Error('an import job without an archive');
+    await deps.archives?.importSource(deps, { ...context, call }, archive, signal);
+  } else {
     const documentsScanned = await countStaleChunks(deps, { ...context, call });
     await writeInRun({ ...context, deps }, (sql) => incrementJobCounts(sql, job.id, { documentsScanned }));
   }

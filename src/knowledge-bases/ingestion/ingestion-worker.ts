@@ -7,9 +7,10 @@ import { Extractor } from '../../extraction/extractor.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import type { JobHandler } from '../../queue/job-queue.ts';
 import { openSource } from '../data-sources/source-config.ts';
+import type { IngestJob } from '../jobs/ingest-job.ts';
 import { checkFile } from './check-file.ts';
 import { ingestSource } from './ingest-source.ts';
-import type { IngestDeps } from './run-context.ts';
+import type { ArchiveImporter, IngestDeps } from './run-context.ts';
 
 /** Memory of a thread that reads pages by OCR: 140 MB, and the pixels of a large image. */
 const OCR_THREAD_MB = 192;
@@ -34,7 +35,7 @@ export type IngestionWorkerDeps = Pick<
 /** Runs ingestion jobs in this process. */
 export interface IngestionWorker {
   /** The handler of `INGEST_SOURCE`. */
-  run: JobHandler<{ jobId: string }>;
+  run: JobHandler<IngestJob>;
   /** The handler of `CHECK_FILE`. */
   checkFile: JobHandler<{ fileId: string; organizationId: string }>;
   /** Ends the reader processes and the browser. Call it after the queue has stopped. */
@@ -42,7 +43,7 @@ export interface IngestionWorker {
 }
 
 /** Creates what all ingestion jobs of this process share: reader processes and a limit on concurrent items. */
-export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
+export function startIngestion(deps: IngestionWorkerDeps, archives: ArchiveImporter | null = null): IngestionWorker {
   const folder = join(deps.config.dataDir, 'tmp');
   // Removes files of a process that was killed.
   rmSync(folder, { recursive: true, force: true });
@@ -61,8 +62,11 @@ export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   const itemSemaphore = new FairSemaphore({ total, perGroup: total - 1 });
   const openStored: IngestDeps['openSource'] = (source) => openSource(deps, source);
   return {
-    run: ({ jobId }, signal) =>
-      ingestSource({ ...deps, extractor, renderer, itemSemaphore, openSource: openStored }, jobId, signal),
+    run: async ({ jobId, archive }, signal) => {
+      const ingestDeps = { ...deps, extractor, renderer, itemSemaphore, archives, openSource: openStored };
+      await ingestSource(ingestDeps, jobId, signal, archive ?? null);
+      if (archive !== undefined) await archives?.deleteArchive(deps, archive);
+    },
     checkFile: (data, signal) => checkFile({ ...deps, extractor }, data, signal),
     stop: async () => {
       await Promise.all([extractor.close(), renderer?.close()]);

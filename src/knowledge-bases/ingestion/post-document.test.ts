@@ -33,6 +33,7 @@ async function makeBase() {
         ...api.deps,
         extractor: plainExtractor,
         renderer: null,
+        archives: null,
         itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
         openSource: (source) => openSource(api.deps, source),
       },

@@ -37,17 +37,18 @@ const STEP_BLOCKS = 512;
 export interface PreparedChunk extends TextChunk {
   id: string;
   text: string;
-  vector: Float32Array;
+  /** Null: the document is embedded later. */
+  vector: Float32Array | null;
 }
 
 /** A document ready to be stored and indexed. */
 export interface PreparedDocument {
   chunks: PreparedChunk[];
   language: Language;
-  /** SHA-256 of the text, hexadecimal. */
-  contentHash: string;
-  /** Result of `extractionHash`. */
-  extractionHash: string;
+  /** SHA-256 of the text, hexadecimal; null: unknown. */
+  contentHash: string | null;
+  /** Result of `extractionHash`; null: unknown. */
+  extractionHash: string | null;
 }
 
 /** A new, changed or failed document to write. */
@@ -203,7 +204,7 @@ export async function extractionHash(
 function* hashDocument(
   { text, blocks, boxes = [] }: ExtractedText,
   chunkSize: ChunkSize | null,
-): CooperativeSteps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
+): CooperativeSteps<{ contentHash: string; extractionHash: string }> {
   const hash = createHash('sha256');
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + STEP_CHARACTERS;

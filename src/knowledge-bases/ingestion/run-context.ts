@@ -7,6 +7,7 @@ import type { Extractor } from '../../extraction/extractor.ts';
 import type { Admission } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
+import type { ImportedArchive } from '../jobs/ingest-job.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import type { OcrProgressWriter } from './ocr-progress.ts';
 import { isLatestRun, type JobContext, lockSource } from './store.ts';
@@ -14,16 +15,31 @@ import { isLatestRun, type JobContext, lockSource } from './store.ts';
 /** Dependencies of an ingestion run. */
 export type IngestDeps = Pick<
   Deps,
-  'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
+  'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'config' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
 > & {
   extractor: Pick<Extractor, 'extract'>;
   /** Runs the JavaScript of web pages; null when the operator has not enabled it. */
   renderer: PageRenderer | null;
   /** Limits concurrent items of all jobs, shared fairly among organizations. */
   itemSemaphore: FairSemaphore;
+  /** Null in tests that import nothing. */
+  archives: ArchiveImporter | null;
   /** Returns the connector of a data source and its config with decrypted secrets. */
   openSource(source: JobContext['source']): { connector: Connector; config: unknown };
 };
+
+/** Imports archives; implemented above this folder. */
+export interface ArchiveImporter {
+  /** Imports the documents of a data source. Continues where an earlier run ended. */
+  importSource(
+    deps: IngestDeps,
+    context: JobContext & { call: Call },
+    archive: ImportedArchive,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Deletes the archive when no import uses it any more. May be called again. */
+  deleteArchive(deps: Pick<IngestDeps, 'db' | 'blobs' | 'logger' | 'now'>, archive: ImportedArchive): Promise<void>;
+}
 
 /** Context of a run that ingests items. */
 export interface RunContext extends JobContext {

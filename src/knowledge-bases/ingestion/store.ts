@@ -67,7 +67,7 @@ export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: 
       reading: [],
     })
     .where(eq(ingestionJobs.id, job.id));
-  if (job.kind === 'sync') {
+  if (job.kind !== 'embed') {
     await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, source.id));
   }
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, base.id));
@@ -325,8 +325,8 @@ export async function endJob(
     .select({ sourceId: ingestionJobs.dataSourceId, kind: ingestionJobs.kind })
     .from(ingestionJobs)
     .where(and(eq(ingestionJobs.knowledgeBaseId, base.id), inArray(ingestionJobs.status, ['queued', 'processing'])));
-  if (job.kind === 'sync') {
-    const isNext = others.some(({ sourceId, kind }) => sourceId === source.id && kind === 'sync');
+  if (job.kind !== 'embed') {
+    const isNext = others.some(({ sourceId, kind }) => sourceId === source.id && kind !== 'embed');
     const settled = error === null ? 'active' : 'error';
     await sql
       .update(dataSources)

@@ -277,6 +277,7 @@ function completeRow(
   const prepared = 'prepared' in outcome ? outcome.prepared : null;
   const error = 'error' in outcome ? outcome.error : null;
   const chunkCount = prepared?.chunks.length ?? 0;
+  const isEmbedded = chunkCount > 0 && prepared?.chunks.every(({ vector }) => vector !== null);
   return {
     ...row,
     chunkCount,
@@ -285,7 +286,7 @@ function completeRow(
     contentHash: prepared?.contentHash ?? null,
     extractionHash: prepared?.extractionHash ?? null,
     language: prepared?.language ?? 'none',
-    embeddingFingerprint: chunkCount === 0 ? null : context.fingerprint,
+    embeddingFingerprint: isEmbedded ? context.fingerprint : null,
     unfilterableKeys,
   };
 }

@@ -19,8 +19,11 @@ export const ingestionJobs = pgTable(
     organizationId: text('organization_id').notNull(),
     /** API key that pays for the embeddings, and limits their models. */
     keyId: text('key_id').notNull(),
-    /** `sync` reads the source; `embed` embeds the stored chunks again after a change of the model. */
-    kind: text({ enum: ['sync', 'embed'] })
+    /**
+     * `sync` reads the source; `embed` embeds the stored chunks again after a change of the model; `import` reads an
+     * archive instead of the source.
+     */
+    kind: text({ enum: ['sync', 'embed', 'import'] })
       .notNull()
       .default('sync'),
     status: text({ enum: ['queued', 'processing', 'completed', 'failed'] }).notNull(),
