@@ -10,14 +10,17 @@ import type { Database } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { migrate } from './migrate.ts';
 import { Notifications } from './notifications.ts';
+import { requireSessionPooling, type SessionLimits, sessionSettings } from './session-pooling.ts';
 import { StatementPool } from './statement-pool.ts';
 
 /** Connect timeout: a slower server counts as down. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Statement timeout: all queries are index look-ups or bounded writes, so a longer one is stuck. */
-const STATEMENT_TIMEOUT_MS = 30_000;
-/** Idle-in-transaction timeout: ends transactions of suspended processes, whose locks would block others. */
-const IDLE_IN_TRANSACTION_MS = 15_000;
+const LIMITS: SessionLimits = {
+  /** All queries are index look-ups or bounded writes, so a longer one is stuck. */
+  statementTimeoutMs: 30_000,
+  /** Ends transactions of suspended processes, whose locks would block others. */
+  idleInTransactionMs: 15_000,
+};
 
 /** Address and name of a PostgreSQL server. */
 export interface PostgresServer extends Pick<Database, 'description' | 'isExclusive' | 'startsAlone'> {
@@ -44,11 +47,9 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   const options = {
     ...connection,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     application_name: 'quire',
   };
-  const pool = new StatementPool(options);
+  const pool = new StatementPool({ ...options, onConnect: (client) => client.query(sessionSettings(LIMITS)) });
   const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
   const locks = new AdvisoryLocks({ ...options, application_name: 'quire-locks' }, logger);
   // Without a listener, an idle connection that the server closes would end the process. The pool reconnects on demand.
@@ -60,6 +61,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   const check = createCheck(pool, name);
   try {
     await check(() => awaitServer(() => pool.query('select 1'), name, logger));
+    if (!isExclusive) await requireSessionPooling(pool, name);
   } catch (error) {
     await pool.end();
     throw error;
