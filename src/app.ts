@@ -10,6 +10,7 @@ import { awaitRevocations } from './billing/revoke-leases.ts';
 import { usageRoutes } from './billing/routes.ts';
 import { assembleSignIn, authenticateBy } from './boot/sign-in.ts';
 import { chatRoutes } from './chat/routes.ts';
+import { chatHistoryRoutes } from './chats/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
 import { consoleRoutes } from './console/routes.ts';
 import type { Deps } from './deps.ts';
@@ -119,6 +120,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   rerankRoutes(app, deps);
   responseRoutes(app, deps);
   conversationRoutes(app, deps);
+  chatHistoryRoutes(app, deps);
   anthropicRoutes(app, deps);
   ollamaRoutes(app, { ...deps, pulls });
   mcpRoutes(app, deps, version);

@@ -15,6 +15,9 @@ export interface TenantResources {
   batch_id: string;
   response_id: string;
   conversation_id: string;
+  chat_id: string;
+  /** A message of the chat. */
+  message_id: string;
   policy_id: string;
   /** A registered MCP server. */
   server_id: string;
@@ -55,11 +58,11 @@ export async function createResources(api: TestApi, organization: string): Promi
   const file_id = await upload(api, key, 'knowledge-base', 'Some text.');
   const batch_file_id = await upload(api, key, 'batch', JSON.stringify(line));
   const kb_id = await create('/v1/knowledge-bases', { name: 'Base' });
-  const source = { type: 'file_upload', name: 'Files', config: { file_ids: [file_id] } };
-  const ds_id = await create(`/v1/knowledge-bases/${kb_id}/data-sources`, source);
+  const ds_id = await create(`/v1/knowledge-bases/${kb_id}/data-sources`, fileSource(file_id));
   const conversation_id = await create('/v1/conversations', {});
   const question = { model: 'general-8b', input: 'Hello', conversation: conversation_id };
   const response = await api.send('POST', '/v1/responses', { key, body: question });
+  const chat_id = await create('/v1/chats', {});
   const jobs = await api.send('GET', `/v1/knowledge-bases/${kb_id}/ingestion-jobs`, { key });
   const policy = { name: 'Policy', enabled: false };
   const questions = [{ question: 'When?', answer: 'nine' }];
@@ -83,6 +86,8 @@ export async function createResources(api: TestApi, organization: string): Promi
     file_batch_id: await create(`/v1/vector_stores/${vector_store_id}/file_batches`, { file_ids: [file_id] }),
     response_id: response.json.id,
     conversation_id,
+    chat_id,
+    message_id: await create(`/v1/chats/${chat_id}/messages`, { model: 'general-8b', text: 'Hello' }),
     item_id: response.json.output[0].id,
     key_id,
     organization_id,
@@ -90,6 +95,8 @@ export async function createResources(api: TestApi, organization: string): Promi
     server_id: await create('/v1/mcp-servers', { label: `tools_${kb_id.slice(-8)}`, url: 'https://mcp.example/' }),
   };
 }
+
+const fileSource = (id: string) => ({ type: 'file_upload', name: 'Files', config: { file_ids: [id] } });
 
 async function upload(api: TestApi, key: string, purpose: string, content: string): Promise<string> {
   const filename = purpose === 'batch' ? 'a.jsonl' : 'a.txt';

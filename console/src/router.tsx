@@ -96,12 +96,25 @@ const page = <const Path extends string, Name extends string, Search extends obj
   return createRoute({ getParentRoute: () => shellRoute, path, component, validateSearch });
 };
 
+/** The first page: the chats, and for those who administer the organization or the instance its start page. */
+const homeRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/',
+  beforeLoad: async ({ context }) => {
+    const session = await context.queryClient.ensureQueryData(sessionQuery);
+    const administers = session?.organization.role === 'owner' || session?.user.is_operator === true;
+    throw redirect({ to: administers ? '/start' : '/chat/{-$chatId}', replace: true } as never);
+  },
+});
+
 const noSearch = (): Record<never, never> => ({});
 const parseCreate = ({ create }: Record<string, unknown>): { create?: true | undefined } =>
   create === true ? { create } : {};
 
 const pages = [
-  page('/', () => import('./start/start.tsx'), 'StartPage', noSearch),
+  homeRoute,
+  page('/start', () => import('./start/start.tsx'), 'StartPage', noSearch),
+  page('/chat/{-$chatId}', () => import('./chat/chat-page.tsx'), 'ChatPage', noSearch),
   page('/overview', () => import('./usage/overview.tsx'), 'OverviewPage', parsePeriodSearch),
   page('/playground', () => import('./playground/playground.tsx'), 'PlaygroundPage', parsePlaygroundSearch),
   page(

@@ -16,6 +16,8 @@ declare module 'fastify' {
     sessionErrors?: readonly (401 | 403 | 429)[];
     /** Users of the console need no scope, whatever their role. */
     openToUsers?: boolean;
+    /** Users with the role `viewer` may use it, whatever the method: it changes nothing of their organization. */
+    openToViewers?: boolean;
     /**
      * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference.
      * `streamed`: the handler reads the body itself and responds through `respondOnce`. `sealed`: the response has a
@@ -47,15 +49,18 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
 /** Methods that the role `viewer` may use. */
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+/** Whom a route is open to. */
+type RouteAccess = Pick<FastifyContextConfig, 'scope' | 'openToUsers' | 'openToViewers'>;
+
 /** Throws 403 unless the scopes and the role of the caller permit a request of that method to the route. */
 export function requireAccess(
   caller: Caller,
   method: string,
-  { scope, openToUsers = false }: Pick<FastifyContextConfig, 'scope' | 'openToUsers'>,
+  { scope, openToUsers = false, openToViewers = false }: RouteAccess,
 ): void {
   const isOpen = scope === undefined || scope === 'public' || (openToUsers && caller.role !== undefined);
   if (!isOpen) requireScope(caller, scope);
-  if (caller.role === 'viewer' && !READING_METHODS.has(method)) throw readOnlyRole();
+  if (caller.role === 'viewer' && !openToViewers && !READING_METHODS.has(method)) throw readOnlyRole();
 }
 
 /** What `toCall` reads of a request. */

@@ -26,6 +26,7 @@ export const ID_PREFIXES = {
   guardrailBlock: 'gb_',
   response: 'resp_',
   conversation: 'conv_',
+  chat: 'chat_',
   message: 'msg_',
   reasoning: 'rs_',
   fileSearchCall: 'fs_',

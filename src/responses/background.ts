@@ -1,9 +1,11 @@
+import type { Sql } from '../db/db.ts';
 import { followChanges } from '../db/follow-changes.ts';
 import { notify } from '../db/notifications.ts';
 import { invalidValue, notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { storeCaller } from '../lib/stored-caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import type { ConversationItem } from './conversation.ts';
 import { newIdentity } from './create-response.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { cancellation } from './event-writer.ts';
@@ -14,22 +16,39 @@ import { prepareResponse } from './prepare-response.ts';
 import { type BackgroundDeps, meterTokens, RUN_RESPONSE, type StoredJob, sealRequest } from './run-background.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { createEmitter } from './start-response.ts';
-import { insertEvents, insertResponse, lockRunning, selectResponseEvents, selectStatus, updateEnded } from './store.ts';
+import {
+  insertEvents,
+  insertResponse,
+  lockRunning,
+  type ResponseRow,
+  selectResponseEvents,
+  selectStatus,
+  updateEnded,
+} from './store.ts';
 
 /** How often a reader of a stream looks for events whose notification was lost. */
 const POLL_MS = 1_000;
 
-/**
- * Validates and enqueues a background response. Its run settles `reservedTokens`, the estimate that the request has
- * taken from the token limits of its key. Throws as `prepareResponse` does.
- */
+/** Options of `startBackground`. */
+export interface BackgroundOptions {
+  /** The estimate that the request has taken from the token limits of its key, which the run settles. Default: 0. */
+  reservedTokens?: number;
+  /** The chat that the response belongs to. */
+  owner?: string;
+  /** The conversation that the response continues; absent: read from `previous_response_id`. */
+  earlier?: readonly ConversationItem[];
+  /** Runs in the transaction that stores the response. */
+  onStore?(sql: Sql, id: string): Promise<void>;
+}
+
+/** Validates and enqueues a background response. Throws as `prepareResponse` does. */
 export async function startBackground(
   deps: BackgroundDeps,
   call: Call,
   request: CreateResponse,
-  reservedTokens = 0,
+  { reservedTokens = 0, owner, earlier, onStore }: BackgroundOptions = {},
 ): Promise<ResponseResource> {
-  const identity = newIdentity(deps);
+  const identity = { ...newIdentity(deps), earlier: earlier ?? null };
   const { shell, conversation, earlierItems } = await prepareResponse(deps, call, request, identity);
   const response: ResponseResource = { ...createEmitter(shell).resource(), status: 'queued' };
   const { organizationId } = call.caller;
@@ -41,7 +60,8 @@ export async function startBackground(
     earlierItems,
   };
   await deps.db.sql.transaction(async (sql) => {
-    await insertResponse(sql, call.caller, response, { conversation, job });
+    await insertResponse(sql, call.caller, response, { conversation, job, owner: owner ?? null });
+    await onStore?.(sql, response.id);
     const constraints = { key: response.id, group: organizationId };
     await deps.jobs.enqueue(sql, RUN_RESPONSE, { responseId: response.id }, constraints);
   });
@@ -54,10 +74,14 @@ export async function getResponse(
   call: Call,
   id: string,
 ): Promise<ResponseResource> {
-  const row = await findResponse(deps, call, id);
+  return readResponse(deps.db.sql, await findResponse(deps, call, id));
+}
+
+/** The response of a row, with what its events have added while it runs. */
+export async function readResponse(sql: Sql, row: ResponseRow): Promise<ResponseResource> {
   const response = JSON.parse(row.response) as ResponseResource;
   if (row.status !== 'in_progress') return response;
-  const { events, progress } = await selectResponseEvents(deps.db.sql, id, -1);
+  const { events, progress } = await selectResponseEvents(sql, row.id, -1);
   return createEmitter(response, events, progress).resource();
 }
 
@@ -77,7 +101,8 @@ export async function followResponse(
   return followEvents(deps, { id, after }, signal);
 }
 
-async function* followEvents(
+/** The events of a background response after a sequence number, to its end. Throws 404 when it is deleted meanwhile. */
+export async function* followEvents(
   { db }: Pick<ResponseDeps, 'db'>,
   { id, after }: { id: string; after: number },
   signal: AbortSignal,
@@ -100,18 +125,23 @@ async function* followEvents(
   signal.throwIfAborted();
 }
 
+/** Dependencies of cancellations. */
+export type CancelDeps = Pick<BackgroundDeps, 'db' | 'metrics' | 'now' | 'chargeTokens'>;
+
 /**
  * Cancels a background response. One that has ended is returned unchanged. Throws 404 `response_not_found`, and 400 for
  * a response that does not run in the background.
  */
-export async function cancelResponse(
-  deps: Pick<BackgroundDeps, 'db' | 'metrics' | 'now' | 'chargeTokens'>,
-  call: Call,
-  id: string,
-): Promise<ResponseResource> {
+export async function cancelResponse(deps: CancelDeps, call: Call, id: string): Promise<ResponseResource> {
   const { response } = await findResponse(deps, call, id);
   if (!(JSON.parse(response) as ResponseResource).background)
     throw invalidValue('response_id', 'names a response that does not run in the background');
+  await cancelRunning(deps, id);
+  return getResponse(deps, call, id);
+}
+
+/** Ends a background response as cancelled, unless it has ended. */
+export async function cancelRunning(deps: CancelDeps, id: string): Promise<void> {
   const cancelled = await deps.db.sql.transaction(async (sql) => {
     const row = await lockRunning(sql, id);
     if (row === null) return null;
@@ -120,12 +150,11 @@ export async function cancelResponse(
     const created = emitter.isNew ? [emitter.created()] : [];
     const ending = emitter.end({ status: 'cancelled', reason: 'cancelled' }, toUnixSeconds(deps.now()));
     await insertEvents(sql, id, [...created, ...ending], progress);
-    await updateEnded(sql, emitter.resource());
+    await updateEnded(sql, emitter.resource(), row.owner);
     await notify(sql, 'quire_responses', cancellation(id));
     return row;
   });
   if (cancelled !== null) responseMetrics(deps.metrics).ended('cancelled');
   // A run settles its tokens itself.
   if (cancelled?.status === 'queued') meterTokens(deps, JSON.parse(cancelled.job ?? '{}') as StoredJob, 1).settle();
-  return getResponse(deps, call, id);
 }

@@ -78,8 +78,12 @@ export class EventWriter {
   }
 
   /** Stores the end of the response, and adds it to its conversation. */
-  async #end(sql: Sql, { organizationId, conversation, job }: ResponseRow, ended: ResponseResource): Promise<void> {
-    await updateEnded(sql, ended);
+  async #end(
+    sql: Sql,
+    { organizationId, conversation, job, owner }: ResponseRow,
+    ended: ResponseResource,
+  ): Promise<void> {
+    await updateEnded(sql, ended, owner);
     if (ended.conversation == null) return;
     const { earlierItems = 0 } = JSON.parse(job ?? '{}') as { earlierItems?: number };
     const input = (JSON.parse(conversation) as ConversationItem[]).slice(earlierItems);

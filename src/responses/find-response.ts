@@ -5,7 +5,13 @@ import { notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { deleteConversationRows } from './conversation-store.ts';
 import { cancellation } from './event-writer.ts';
-import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse } from './store.ts';
+import {
+  deleteOwnedResponses,
+  deleteResponseRow,
+  deleteResponseRows,
+  type ResponseRow,
+  selectResponse,
+} from './store.ts';
 
 /** Dependencies of functions that read stored responses. */
 export type FindDeps = Pick<Deps, 'db' | 'now'>;
@@ -27,7 +33,15 @@ export async function deleteResponse(deps: FindDeps, { caller }: Call, id: strin
 
 /** Deletes all responses and conversations of an organization, and stops the responses that are running. */
 export async function deleteResponses(sql: Sql, organizationId: string): Promise<void> {
-  for (const id of await deleteResponseRows(sql, organizationId))
-    await notify(sql, 'quire_responses', cancellation(id));
+  await stopResponses(sql, await deleteResponseRows(sql, organizationId));
   await deleteConversationRows(sql, organizationId);
+}
+
+/** Deletes the responses of an owner with these ids, and stops those that are running. */
+export async function deleteChatResponses(sql: Sql, owner: string, ids: readonly string[]): Promise<void> {
+  await stopResponses(sql, await deleteOwnedResponses(sql, owner, ids));
+}
+
+async function stopResponses(sql: Sql, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await notify(sql, 'quire_responses', cancellation(id));
 }

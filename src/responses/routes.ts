@@ -53,7 +53,9 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
       const call = toCall(request);
       const signal = disconnectSignal(reply);
       if (body.background) {
-        const queued = await startBackground(deps, call, body, request.rateLease?.reservedTokens);
+        const queued = await startBackground(deps, call, body, {
+          reservedTokens: request.rateLease?.reservedTokens ?? 0,
+        });
         request.rateLease?.keepTokens();
         if (!body.stream) return queued;
         const events = await followResponse(deps, call, { id: queued.id, after: FROM_START }, signal);

@@ -1,4 +1,16 @@
-import { and, arrayContains, asc, eq, sql as expression, gt, inArray, lte } from 'drizzle-orm';
+import {
+  and,
+  arrayContains,
+  asc,
+  eq,
+  sql as expression,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  type SQL,
+} from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { onlyCreated } from '../db/only-created.ts';
 import type { Caller } from '../lib/caller.ts';
@@ -15,12 +27,19 @@ export type ResponseRow = typeof responses.$inferSelect;
 /** A stored response is found for exactly this long. */
 const RETENTION_MS = 24 * 60 * 60 * 1000;
 
-/** Inserts a response with the conversation before it. `job`: what a background response runs with. */
+/**
+ * Inserts a response with the conversation before it. `job`: what a background response runs with. `owner`: the chat
+ * that it belongs to.
+ */
 export async function insertResponse(
   sql: Sql,
   { organizationId, keyId }: Pick<Caller, 'organizationId' | 'keyId'>,
   response: ResponseResource,
-  { conversation, job }: { conversation: readonly ConversationItem[]; job?: object },
+  {
+    conversation,
+    job,
+    owner = null,
+  }: { conversation: readonly ConversationItem[]; job?: object; owner?: string | null },
 ): Promise<void> {
   await sql.insert(responses).values({
     id: response.id,
@@ -30,6 +49,7 @@ export async function insertResponse(
     response: JSON.stringify(response),
     conversation: JSON.stringify(conversation),
     itemIds: response.output.map(({ id }) => id),
+    owner,
     createdAt: new Date(response.created_at * 1000),
     ...(job !== undefined && { job: JSON.stringify(job) }),
   });
@@ -76,21 +96,46 @@ export async function deleteResponseRow(sql: Sql, organizationId: string, id: st
 
 /** Deletes all responses of an organization with their events. Returns the ids of those that had not ended. */
 export async function deleteResponseRows(sql: Sql, organizationId: string): Promise<string[]> {
+  return deleteReturningRunning(sql, eq(responses.organizationId, organizationId));
+}
+
+async function deleteReturningRunning(sql: Sql, condition: SQL | undefined): Promise<string[]> {
   const deleted = await sql
     .delete(responses)
-    .where(eq(responses.organizationId, organizationId))
+    .where(condition)
     .returning({ id: responses.id, status: responses.status });
   return deleted.flatMap(({ id, status }) => ((RUNNING as readonly string[]).includes(status) ? [id] : []));
 }
 
-/** Deletes all expired responses with their events, by range of their age. */
+/** Deletes all expired responses with their events, by range of their age. Owned responses lose their events only. */
 export async function deleteExpiredResponses(sql: Sql, now: Date): Promise<void> {
-  await sql.delete(responses).where(lte(responses.createdAt, expiryBound(now)));
+  const isExpired = lte(responses.createdAt, expiryBound(now));
+  await sql.delete(responses).where(and(isExpired, isNull(responses.owner)));
+  const owned = sql
+    .select({ id: responses.id })
+    .from(responses)
+    .where(and(isExpired, isNotNull(responses.owner)));
+  await sql.delete(responseEvents).where(inArray(responseEvents.responseId, owned));
 }
+
+/** The responses of an owner with these ids. */
+export async function selectOwnedResponses(sql: Sql, owner: string, ids: readonly string[]): Promise<ResponseRow[]> {
+  if (ids.length === 0) return [];
+  return sql.select().from(responses).where(isOwned(owner, ids));
+}
+
+/** Deletes the responses of an owner with these ids, and their events. Returns the ids of those that had not ended. */
+export async function deleteOwnedResponses(sql: Sql, owner: string, ids: readonly string[]): Promise<string[]> {
+  return ids.length === 0 ? [] : deleteReturningRunning(sql, isOwned(owner, ids));
+}
+
+const isOwned = (owner: string, ids: readonly string[]) =>
+  and(eq(responses.owner, owner), inArray(responses.id, [...ids]));
 
 function isStored(organizationId: string, now: Date) {
   return and(
     eq(responses.organizationId, organizationId),
+    isNull(responses.owner),
     gt(responses.createdAt, expiryBound(now)),
     onlyCreated(responses.createdBy),
   );
@@ -120,13 +165,25 @@ export async function lockRunning(sql: Sql, id: string): Promise<ResponseRow | n
   return row ?? null;
 }
 
-/** Stores the end of a background response. */
-export async function updateEnded(sql: Sql, response: ResponseResource): Promise<void> {
+/**
+ * Stores the end of a background response. An owned one does not keep the conversation before it, because its owner has
+ * the responses of that.
+ */
+export async function updateEnded(sql: Sql, response: ResponseResource, owner: string | null): Promise<void> {
   const { id, status, output } = response;
   const itemIds = output.map((item) => item.id);
+  const texts = output.flatMap((item) => (item.type === 'message' ? item.content.map(({ text }) => text) : []));
+  // PostgreSQL has no NUL in texts.
+  const answerText = texts.join('').replaceAll('\u0000', '');
   await sql
     .update(responses)
-    .set({ status, response: JSON.stringify(response), itemIds, job: null })
+    .set({
+      status,
+      response: JSON.stringify(response),
+      itemIds,
+      job: null,
+      ...(owner !== null && { answerText, conversation: '[]', endedAt: expression`now()` }),
+    })
     .where(isRunning(id));
 }
 

@@ -20,6 +20,15 @@ export const responses = pgTable(
     /** Runs of the job that have begun. */
     attempts: integer().notNull().default(0),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    /**
+     * The chat that the response belongs to: it is found through the chat only, and does not expire. Null for responses
+     * of the Responses API.
+     */
+    owner: text(),
+    /** Text of the answer of an owned response that has ended, for searches. */
+    answerText: text('answer_text'),
+    /** When an owned response ended. */
+    endedAt: timestamp('ended_at', { withTimezone: true }),
   },
   (table) => [index('responses_by_age').on(table.createdAt), index('responses_by_item').using('gin', table.itemIds)],
 );

@@ -3,6 +3,7 @@ import { cancelBatch } from '../batches/cancel-batch.ts';
 import { deleteLines } from '../batches/line-store.ts';
 import { recordLeftUsage } from '../batches/result-writer.ts';
 import { type BatchRow, deleteBatchRow, selectBatches } from '../batches/store.ts';
+import { deleteChatsOfOrganization } from '../chats/store.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
@@ -53,6 +54,7 @@ type Step = (purge: Purge) => Promise<boolean>;
 /** In this order: batches use files, and so do the jobs of knowledge bases. */
 const STEPS: readonly Step[] = [
   purgeBatches,
+  purgeChats,
   purgeResponses,
   purgeKnowledgeBases,
   purgeFiles,
@@ -117,6 +119,12 @@ function purgeBatches({ organizationId, deletedAt, ...purge }: Purge): Promise<b
       return true;
     },
   );
+}
+
+/** Their answers are responses, which the next step deletes. */
+async function purgeChats({ db, organizationId }: Purge): Promise<boolean> {
+  await deleteChatsOfOrganization(db.sql, organizationId);
+  return true;
 }
 
 /** Stops responses that run in the background, too. */

@@ -24,6 +24,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches'],
   ['protocols', 'evaluations'],
+  ['chats'],
   ['retention'],
   ['app', 'worker', 'cli', 'boot', 'main', 'start'],
 ];
@@ -66,7 +67,8 @@ export const CONSOLE_ORDER: readonly (readonly string[])[] = [
   ['ui'],
   ['shell'],
   ['passages', 'evaluations'],
-  ['files', 'guardrails', 'mcp-servers', 'models', 'people', 'playground', 'start'],
+  ['answers'],
+  ['chat', 'files', 'guardrails', 'mcp-servers', 'models', 'people', 'playground', 'start'],
   ['batches', 'instance', 'knowledge-bases', 'usage'],
   ['cache', 'keys'],
   ['router', 'main'],

@@ -82,7 +82,8 @@ export async function startConsole(options?: ServiceOptions): Promise<ConsoleTes
       await opened.getByLabel('Name').fill(email);
       await opened.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
       await opened.getByRole('button', { name: 'Create account' }).click();
-      await opened.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+      // The first page of owners and operators, and that of others.
+      await opened.getByRole('heading', { level: 1, name: /^(Start|New chat)$/ }).waitFor();
     },
     call: (method, path, body, opened = page) => callApi(opened, { method, path, body }),
     async close() {

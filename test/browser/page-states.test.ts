@@ -10,7 +10,7 @@ import {
 } from './console-page.ts';
 
 /** Pages that send no requests of their own. */
-const STATIC = new Set(['/', '/settings']);
+const STATIC = new Set(['/start', '/settings']);
 /** The playground can be used while it loads its lists of models and knowledge bases. */
 const PLAYGROUND = '/playground';
 /** Requests of the layout around every page. */

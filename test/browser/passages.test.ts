@@ -86,7 +86,7 @@ describe('passages in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByLabel('Ask something').fill('What does a berth cost per night?');
     await page.keyboard.press('Enter');
     await page.getByText('Sources', { exact: true }).waitFor();
-    await page.getByRole('button', { name: '[1]' }).last().click();
+    await page.locator('.markdown').getByRole('button', { name: '1', exact: true }).last().click();
     await isLoaded();
     // The chunk begins on the first page, the passage is on the second.
     await panel().getByRole('img', { name: 'Page 2' }).waitFor();

@@ -39,6 +39,9 @@ const price = 24; // <script>
 [site](https://example.com/fees) [bad](javascript:alert(1)) <img src=x onerror=alert(1)> ![p](https://evil.example/p.png)
 `;
 
+/** A sentence of a document, which the model repeats when a search finds it. */
+export const CITED_SENTENCE = 'A mooring for the winter costs 310 euros, and ends in April.';
+
 /** Streams the answer that the last user message asks for. */
 export function startPlaygroundUpstream(): Promise<TestServer> {
   return startServer(async (request, response) => {
@@ -71,6 +74,8 @@ function lastText({ body }: SeenRequest): string {
 
 function answer(text: string, { body }: SeenRequest): unknown[] {
   const role = chunk({ role: 'assistant', content: '' });
+  if (text.startsWith('result') && text.includes(CITED_SENTENCE))
+    return [role, chunk({ content: `By the manual: ${CITED_SENTENCE}` }), finish('stop'), usage(40, 12)];
   if (text.startsWith('result'))
     return [role, chunk({ content: `The tool said: ${text.slice(7)}` }), finish('stop'), usage(40, 8)];
   if (text.includes('search')) return [role, ...searchCall(), finish('tool_calls'), usage(30, 12)];

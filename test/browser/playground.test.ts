@@ -254,7 +254,7 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.locator('mark.citation', { hasText: '24 euros' }).first().waitFor();
     assert.equal(await page.locator('main img[src=x]').count(), 0);
     assert.deepEqual(await violations('citations'), []);
-    await page.getByRole('button', { name: '[1]' }).first().click();
+    await page.locator('.markdown').getByRole('button', { name: '1', exact: true }).first().click();
     await page.locator('mark.passage', { hasText: '24 euros' }).waitFor();
     assert.deepEqual(await violations('passage'), []);
     const opened = page.context().waitForEvent('page');

@@ -17,7 +17,8 @@ const CONTEXT_CHARACTERS = 400;
 /** Chunks that are shown at most. */
 const MAX_CHUNKS = 20;
 
-const OpenPassage = createContext<(passage: Passage) => void>(() => {});
+/** What `useOpenPassage` returns, for pages with a place of their own for passages. */
+export const OpenPassage = createContext<(passage: Passage) => void>(() => {});
 
 /** Opens the passage beside the page. */
 export const useOpenPassage = () => useContext(OpenPassage);
@@ -57,7 +58,8 @@ export function usePlaceText() {
     ].join(' › ');
 }
 
-function PassageView({ passage }: { passage: Passage }) {
+/** The page and the text of a passage, with links to its document. */
+export function PassageView({ passage }: { passage: Passage }) {
   const messages = usePassageMessages();
   const placeText = usePlaceText();
   const { kbId, documentId, chunkId, page, slide, url } = passage;

@@ -1,5 +1,6 @@
-import type { AnswerEvent, AnswerPart } from './answer-events.ts';
-import { ConnectionLost } from './event-stream.ts';
+import type { AnswerEvent, AnswerPart } from '../answers/answer-events.ts';
+import { addToParts } from '../answers/answer-parts.ts';
+import { ConnectionLost } from '../answers/event-stream.ts';
 import { buildRequest, type PlaygroundSettings } from './request.ts';
 import { streamChat } from './stream-chat.ts';
 import { streamResponse } from './stream-response.ts';
@@ -145,7 +146,7 @@ const newAnswer = (id: number, model: string, request: PlaygroundRequest): Draft
   request,
 });
 
-/** Adds an event to an answer. Parts are replaced, never changed: their identity tells React what to render. */
+/** Adds an event to an answer. */
 function apply(draft: Draft, event: AnswerEvent): void {
   switch (event.type) {
     case 'head':
@@ -161,33 +162,7 @@ function apply(draft: Draft, event: AnswerEvent): void {
     case 'context':
       draft.context = event.passages;
       return;
-    case 'part':
-      replacePart(draft, event.part);
-      return;
     default:
-      replacePart(draft, extendPart(draft, event));
+      addToParts(draft.parts, event);
   }
-}
-
-function extendPart(draft: Draft, event: Extract<AnswerEvent, { type: 'delta' | 'call' | 'citations' }>): AnswerPart {
-  const { key } = event;
-  const part = draft.parts.find((each) => each.key === key);
-  if (event.type === 'call') {
-    const open = part?.kind === 'call' ? part : { kind: 'call' as const, key, callId: '', name: '', arguments: '' };
-    const { callId = open.callId, name = open.name } = event;
-    return { ...open, callId, name, arguments: open.arguments + event.arguments };
-  }
-  if (event.type === 'delta' && event.kind === 'reasoning') {
-    return { kind: 'reasoning', key, text: (part?.kind === 'reasoning' ? part.text : '') + event.text };
-  }
-  const open = part?.kind === 'text' ? part : { kind: 'text' as const, key, text: '', citations: [], tokens: [] };
-  if (event.type === 'citations') return { ...open, citations: event.citations };
-  if (event.tokens !== undefined) open.tokens.push(...event.tokens);
-  return { ...open, text: open.text + event.text };
-}
-
-function replacePart(draft: Draft, part: AnswerPart): void {
-  const index = draft.parts.findIndex(({ key }) => key === part.key);
-  if (index === -1) draft.parts.push(part);
-  else draft.parts[index] = part;
 }

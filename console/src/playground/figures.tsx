@@ -1,4 +1,5 @@
 import { Button, Group } from '@mantine/core';
+import type { AnswerUsage } from '../answers/answer-events.ts';
 import { useMayWrite } from '../api/session.ts';
 import { useModels } from '../api/use-models.ts';
 import { AddQuestionDialog } from '../evaluations/add-question.tsx';
@@ -6,7 +7,6 @@ import { useEvaluationMessages } from '../evaluations/messages.ts';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
-import type { AnswerUsage } from './answer-events.ts';
 import { usePlaygroundMessages } from './messages.ts';
 import { type AnswerTurn, searchedBases } from './turns.ts';
 

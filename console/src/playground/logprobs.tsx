@@ -1,8 +1,8 @@
 import { Group, Paper, Progress, Text } from '@mantine/core';
 import { type KeyboardEvent, memo, useId, useState } from 'react';
+import type { TokenLogprob } from '../answers/answer-events.ts';
 import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/text.tsx';
-import type { TokenLogprob } from './answer-events.ts';
 import { usePlaygroundMessages } from './messages.ts';
 
 /** Tokens per memoized group: a running answer renders only its last group again. */

@@ -1,16 +1,17 @@
 import { Alert, Badge, Button, Card, Code, Group, Loader, Paper, Stack, Text } from '@mantine/core';
 import { memo, useState } from 'react';
+import type { AnswerPart, Citation } from '../answers/answer-events.ts';
+import { AnswerText } from '../answers/answer-text.tsx';
+import { PassageList } from '../answers/passage-list.tsx';
 import { TextAreaField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
-import { Markdown } from '../ui/markdown/markdown.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ErrorState } from '../ui/states.tsx';
 import { Hint } from '../ui/text.tsx';
-import type { AnswerPart } from './answer-events.ts';
 import { Figures } from './figures.tsx';
 import { Logprobs } from './logprobs.tsx';
 import { usePlaygroundMessages } from './messages.ts';
-import { CitationLink, citationKey, numberCitations, PassageList, Sources } from './sources.tsx';
+import { Sources } from './sources.tsx';
 import type { AnswerTurn, ToolTurn, UserTurn } from './turns.ts';
 
 /** A message of the user, which can be edited and sent again. */
@@ -125,7 +126,7 @@ export const AnswerMessage = memo(function AnswerMessage({
   );
 });
 
-type Citations = Parameters<typeof numberCitations>[0];
+type Citations = readonly Citation[];
 
 const PartView = memo(
   function PartView({ part, numbers }: { part: AnswerPart; numbers: Citations }) {
@@ -152,24 +153,7 @@ const PartView = memo(
 function TextPart({ part, citations }: { part: Extract<AnswerPart, { kind: 'text' }>; citations: Citations }) {
   const playground = usePlaygroundMessages();
   const [isColoured, setIsColoured] = useState(true);
-  const { text, tokens } = part;
-  const marks = part.citations.map(({ start, end }, key) => ({ start, end, key })).sort((a, b) => a.start - b.start);
-  const numbers = numberCitations(citations);
-  const renderMark = (key: number) => {
-    const citation = part.citations[key];
-    const next = part.citations[key + 1];
-    if (citation === undefined) return null;
-    // Neighbouring spans of one passage have one number.
-    const isLast = next === undefined || citationKey(next) !== citationKey(citation) || next.start > citation.end + 1;
-    const label = fill(playground.openPassage, { title: citation.title });
-    return isLast ? (
-      <sup>
-        <CitationLink citation={citation}>
-          <span title={label}>[{numbers.get(citationKey(citation))}]</span>
-        </CitationLink>
-      </sup>
-    ) : null;
-  };
+  const { tokens } = part;
   return (
     <div>
       {tokens.length > 0 && (
@@ -180,7 +164,7 @@ function TextPart({ part, citations }: { part: Extract<AnswerPart, { kind: 'text
       {tokens.length > 0 && isColoured ? (
         <Logprobs tokens={tokens} count={tokens.length} />
       ) : (
-        <Markdown text={text} marks={marks} renderMark={renderMark} />
+        <AnswerText part={part} citations={citations} />
       )}
     </div>
   );

@@ -91,7 +91,6 @@ export const usePlaygroundMessages = defineMessages({
   passages: ['Passages found: {count}', 'Gefundene Stellen: {count}'],
   sources: ['Sources', 'Quellen'],
   notCited: ['Retrieved, not cited', 'Gefunden, nicht zitiert'],
-  openPassage: ['Open the passage in {title}', 'Die Stelle in {title} öffnen'],
   code: ['Code', 'Code'],
   codeLanguage: ['Language of the code', 'Sprache des Codes'],
   codeSent: ['This is exactly what was sent for the last answer.', 'Genau dies wurde für die letzte Antwort gesendet.'],

@@ -1,5 +1,6 @@
 import { Button, Stack } from '@mantine/core';
-import { type RefObject, useCallback, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type RefObject, useCallback, useRef, useSyncExternalStore } from 'react';
+import { useFollowEnd } from '../answers/follow-end.ts';
 import { useMayWrite } from '../api/session.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
@@ -9,9 +10,6 @@ import { AnswerMessage, ToolMessage, UserMessage } from './message.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 import type { PlaygroundSettings } from './request.ts';
 import type { AnswerTurn, ToolTurn, Turn } from './turns.ts';
-
-/** Distance from the end, in pixels, within which the view follows the answer. */
-const END_TOLERANCE = 24;
 
 /** What a conversation does; renders again when that changes. */
 export const usePhase = (conversation: Conversation): ConversationPhase =>
@@ -110,25 +108,4 @@ interface EditableProps {
 function Editable({ turn, index, isEditable, latest }: EditableProps) {
   const resend = useCallback((text: string) => latest.current.onResend(index, text), [latest, index]);
   return <UserMessage turn={turn} onResend={isEditable ? resend : undefined} />;
-}
-
-/** Keeps the end in view while it grows. Scrolling up ends that, scrolling to the end starts it again. */
-function useFollowEnd(view: RefObject<HTMLDivElement | null>, turns: readonly Turn[]) {
-  const [isFollowing, setIsFollowing] = useState(true);
-  const last = useRef({ scrollTop: 0, scrollHeight: 0 });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every change of the turns can grow the content.
-  useLayoutEffect(() => {
-    const element = view.current;
-    if (element !== null && isFollowing) element.scrollTop = element.scrollHeight;
-  }, [turns, isFollowing, view]);
-  const onScroll = () => {
-    if (view.current === null) return;
-    const { scrollTop, scrollHeight, clientHeight } = view.current;
-    // Content that shrinks moves the position too.
-    const isUp = scrollTop < last.current.scrollTop && scrollHeight >= last.current.scrollHeight;
-    last.current = { scrollTop, scrollHeight };
-    if (isUp) setIsFollowing(false);
-    else if (scrollHeight - clientHeight - scrollTop <= END_TOLERANCE) setIsFollowing(true);
-  };
-  return { isFollowing, onScroll, follow: () => setIsFollowing(true) };
 }

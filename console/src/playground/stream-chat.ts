@@ -1,6 +1,6 @@
+import { type AnswerEvent, parseCitations, parsePassage, type RawPassage } from '../answers/answer-events.ts';
+import { openStream } from '../answers/event-stream.ts';
 import { ApiFailure } from '../api/client.ts';
-import { type AnswerEvent, parseCitations, parsePassage, type RawPassage } from './answer-events.ts';
-import { openStream } from './event-stream.ts';
 
 interface ChatChunk {
   error?: { message: string; code: string; param: string | null };

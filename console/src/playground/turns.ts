@@ -1,4 +1,4 @@
-import type { AnswerPart, AnswerUsage, RetrievedPassage } from './answer-events.ts';
+import type { AnswerPart, AnswerUsage, RetrievedPassage } from '../answers/answer-events.ts';
 
 /** A message of the user. */
 export interface UserTurn {

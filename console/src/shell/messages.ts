@@ -2,6 +2,7 @@ import { defineMessages } from '../ui/language.tsx';
 
 /** Texts of the navigation and the header. */
 export const useNavigationMessages = defineMessages({
+  chat: ['Chat', 'Chat'],
   start: ['Start', 'Start'],
   overview: ['Overview', 'Übersicht'],
   playground: ['Playground', 'Playground'],

@@ -9,6 +9,7 @@ import {
   KeyRound,
   Layers,
   type LucideIcon,
+  MessageCircle,
   Play,
   Plug,
   Settings,
@@ -36,7 +37,8 @@ export const NAVIGATION: readonly { heading: keyof NavigationMessages | null; it
   {
     heading: null,
     items: [
-      { to: '/', label: 'start', icon: House },
+      { to: '/chat', label: 'chat', icon: MessageCircle, scope: 'inference' },
+      { to: '/start', label: 'start', icon: House },
       { to: '/knowledge-bases', label: 'knowledgeBases', icon: BookOpen, scope: 'knowledge' },
     ],
   },
@@ -85,7 +87,7 @@ export const NAVIGATION_TARGETS: readonly NavigationTarget[] = NAVIGATION.flatMa
 );
 
 /** Whether a path is a page or below it. */
-const isBelow = (path: string, to: string): boolean => (to === '/' ? path === '/' : `${path}/`.startsWith(`${to}/`));
+const isBelow = (path: string, to: string): boolean => `${path}/`.startsWith(`${to}/`);
 
 /** The page of the navigation that a path belongs to: the one with the longest address. */
 export function findTarget(path: string): NavigationTarget | undefined {

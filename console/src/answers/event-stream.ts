@@ -16,14 +16,13 @@ export interface EventStream {
   events: AsyncGenerator<unknown>;
 }
 
-/** Posts a request whose answer is a stream. Throws `ApiFailure` when the service rejects it. */
-export async function openStream(path: string, request: object, signal: AbortSignal): Promise<EventStream> {
-  const response = await fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(request),
-    signal,
-  }).catch((error: unknown) => {
+/**
+ * Opens a stream: the answer to a posted request, or, with null, to a GET. Throws `ApiFailure` when the service rejects
+ * it.
+ */
+export async function openStream(path: string, request: object | null, signal: AbortSignal): Promise<EventStream> {
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request) };
+  const response = await fetch(path, { ...(request !== null && post), signal }).catch((error: unknown) => {
     if (signal.aborted) throw error;
     throw networkFailure();
   });

@@ -1,0 +1,188 @@
+import { ListQuery, listSchema } from '../db/page.ts';
+import { invalidValue } from '../errors.ts';
+import type { App } from '../http/app.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { streamed } from '../http/openapi.ts';
+import { ResponseEvent } from '../responses/event-schema.ts';
+import type { BackgroundDeps } from '../responses/run-background.ts';
+import { createChat, deleteChat, getChat, listChats, updateChat } from './manage-chats.ts';
+import { cancelMessage, followMessage, getMessage, listMessages } from './read-messages.ts';
+import {
+  ChatListQuery,
+  ChatMessageParams,
+  ChatMessageResource,
+  ChatParams,
+  ChatResource,
+  CreateChat,
+  DeletedChat,
+  GetChatMessageQuery,
+  SendChatMessage,
+  UpdateChat,
+} from './schema.ts';
+import { sendMessage } from './send-message.ts';
+
+const tags = ['Chats'];
+/** A chat is its owner's own: viewers of the organization have chats, too. */
+const personal = { scope: 'inference', openToViewers: true } as const;
+const config = { ...personal, rateClass: 'general' } as const;
+const response = { 200: ChatResource };
+const message = { 200: streamed(ChatMessageResource, ResponseEvent) };
+
+/** Sequence numbers start at 0. */
+const FROM_START = -1;
+
+/** `/v1/chats`: chats of the console, which only their owner sees. */
+export function chatHistoryRoutes(app: App, deps: BackgroundDeps): void {
+  listRoutes(app, deps);
+  oneChatRoutes(app, deps);
+  messageRoutes(app, deps);
+  oneMessageRoutes(app, deps);
+}
+
+function listRoutes(app: App, deps: BackgroundDeps): void {
+  app.post(
+    '/v1/chats',
+    {
+      schema: {
+        summary: 'Create a chat',
+        description: 'A chat belongs to the user or the key that creates it; nobody else sees it.',
+        tags,
+        body: CreateChat,
+        response,
+      },
+      config: { ...config, idempotent: true },
+    },
+    async (request) => createChat(deps, toCall(request), request.body),
+  );
+  app.get(
+    '/v1/chats',
+    {
+      schema: {
+        summary: 'List your chats',
+        description: 'Pinned chats first, then those with the newest message.',
+        tags,
+        querystring: ChatListQuery,
+        response: { 200: listSchema(ChatResource) },
+      },
+      config,
+    },
+    async (request) => listChats(deps, toCall(request), request.query),
+  );
+}
+
+function oneChatRoutes(app: App, deps: BackgroundDeps): void {
+  const params = ChatParams;
+  app.get(
+    '/v1/chats/:chat_id',
+    { schema: { summary: 'Get a chat', tags, params, response }, config },
+    async (request) => getChat(deps, toCall(request), request.params.chat_id),
+  );
+  app.patch(
+    '/v1/chats/:chat_id',
+    { schema: { summary: 'Change a chat', tags, params, body: UpdateChat, response }, config },
+    async (request) => updateChat(deps, toCall(request), request.params.chat_id, request.body),
+  );
+  app.delete(
+    '/v1/chats/:chat_id',
+    {
+      schema: {
+        summary: 'Delete a chat',
+        description: 'With its messages and answers. Answers that are running are stopped.',
+        tags,
+        params,
+        response: { 200: DeletedChat },
+      },
+      config,
+    },
+    async (request) => deleteChat(deps, toCall(request), request.params.chat_id),
+  );
+}
+
+function messageRoutes(app: App, deps: BackgroundDeps): void {
+  const params = ChatParams;
+  app.get(
+    '/v1/chats/:chat_id/messages',
+    {
+      schema: {
+        summary: 'List the messages of a chat',
+        description: 'Of all branches, in the order in which they were sent, with their answers as they are now.',
+        tags,
+        params,
+        querystring: ListQuery,
+        response: { 200: listSchema(ChatMessageResource) },
+      },
+      config,
+    },
+    async (request) => listMessages(deps, toCall(request), request.params.chat_id, request.query),
+  );
+  app.post(
+    '/v1/chats/:chat_id/messages',
+    {
+      schema: {
+        summary: 'Send a message',
+        description:
+          'The answer is a response that runs in the background: it continues when the client leaves. With `stream: true` the answer is the stream of its events, as of `POST /v1/responses`.',
+        tags,
+        params,
+        body: SendChatMessage,
+        response: message,
+        operationId: 'sendChatMessage',
+      },
+      config: personal,
+    },
+    async (request, reply) => {
+      const { body, rateLease } = request;
+      const call = toCall(request);
+      const { chat_id } = request.params;
+      const reservedTokens = rateLease?.reservedTokens ?? 0;
+      const sent = await sendMessage(deps, call, chat_id, { message: body, reservedTokens });
+      rateLease?.keepTokens();
+      if (!body.stream) return sent;
+      const path = { chat_id, message_id: sent.id };
+      const signal = disconnectSignal(reply);
+      return sendEvents(reply, await followMessage(deps, call, { path, after: FROM_START }, signal));
+    },
+  );
+}
+
+function oneMessageRoutes(app: App, deps: BackgroundDeps): void {
+  const params = ChatMessageParams;
+  app.get(
+    '/v1/chats/:chat_id/messages/:message_id',
+    {
+      schema: {
+        summary: 'Get a message of a chat',
+        description: 'With `stream=true`: the events of its answer, for a day after it was sent.',
+        tags,
+        params,
+        querystring: GetChatMessageQuery,
+        response: message,
+      },
+      config,
+    },
+    async (request, reply) => {
+      const call = toCall(request);
+      const { params: path, query } = request;
+      const { stream = false, starting_after: after } = query;
+      if (!stream && after !== undefined) throw invalidValue('starting_after', "needs 'stream'");
+      if (!stream) return getMessage(deps, call, path);
+      const from = { path, after: after ?? FROM_START };
+      return sendEvents(reply, await followMessage(deps, call, from, disconnectSignal(reply)));
+    },
+  );
+  app.post(
+    '/v1/chats/:chat_id/messages/:message_id/cancel',
+    {
+      schema: {
+        summary: 'Stop the answer to a message',
+        description: 'Its text so far stays. An answer that has ended is returned unchanged.',
+        tags,
+        params,
+        response: { 200: ChatMessageResource },
+      },
+      config,
+    },
+    async (request) => cancelMessage(deps, toCall(request), request.params),
+  );
+}
