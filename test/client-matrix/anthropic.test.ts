@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
-import { MODELS, useBackends } from '../clients/backends.ts';
+import { answers, MODELS, useBackends } from '../clients/backends.ts';
+import { sendJson } from '../fixtures/upstream-server.ts';
 
 const backends = useBackends();
-const client = (apiKey = backends.service.key) =>
-  new Anthropic({ baseURL: backends.service.url, apiKey, maxRetries: 0 });
+const client = (apiKey = backends.service.key, maxRetries = 0) =>
+  new Anthropic({ baseURL: backends.service.url, apiKey, maxRetries });
 
 const INSTRUCTIONS = 'You are an agent that works on a repository. Read files before you change them. '.repeat(20);
 const TOOLS: Anthropic.Tool[] = Array.from({ length: 20 }, (_, at) => ({
@@ -74,6 +75,26 @@ describe('@anthropic-ai/sdk', () => {
     await new Promise((resolve) => stream.once('streamEvent', resolve));
     stream.abort();
     await assert.rejects(stream.finalMessage(), Anthropic.APIUserAbortError);
+  });
+
+  it('retries a service that is overloaded after the time that it names', async () => {
+    const request = { model: MODELS.scripted, max_tokens: 64, messages: [question] };
+    const busy = (times: number) =>
+      backends.play((received, response, count) => {
+        if (count >= times) return answers(received, response, count);
+        sendJson(response, 503, { error: { message: 'Loading.' } }, { 'retry-after': '0' });
+      });
+    busy(100);
+    await assert.rejects(client().messages.create(request), (error) => {
+      assert.ok(error instanceof Anthropic.InternalServerError, String(error));
+      assert.deepEqual([error.status, error.type], [503, 'overloaded_error']);
+      assert.match(error.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/);
+      return true;
+    });
+    // The service tries an upstream three times.
+    busy(3);
+    const message = await client(backends.service.key, 1).messages.create(request);
+    assert.deepEqual(message.content[0], { type: 'text', text: 'Well.', citations: null });
   });
 
   it('has its own class for each error, with the id of the request', async () => {

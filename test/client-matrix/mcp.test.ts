@@ -4,8 +4,9 @@ import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { useBackends } from '../clients/backends.ts';
+import { MODELS, startAndStall, useBackends } from '../clients/backends.ts';
 import { until } from '../deadline.ts';
+import { metric } from '../metric.ts';
 
 const START_FILE = fileURLToPath(new URL('../../src/start.js', import.meta.url));
 const FERRY = 'The ferry takes twelve bicycles at most.';
@@ -74,4 +75,43 @@ describe('@modelcontextprotocol/client', () => {
       }
     });
   }
+
+  it('names the errors of a tool and of a call, and needs a key', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(http());
+    try {
+      const failed = await client.callTool({ name: 'ask', arguments: { question: 'a', model: 'none' } });
+      assert.equal(failed.isError, true);
+      const { message: _, ...error } = { ...(failed._meta?.['quire/error'] as Record<string, unknown>) };
+      assert.deepEqual(error, { type: 'not_found_error', code: 'model_not_found', param: 'model', status: 404 });
+      await assert.rejects(client.readResource({ uri: 'quire://documents/kb_x/doc_x' }), /kb_x/);
+    } finally {
+      await client.close();
+    }
+    const stranger = new StreamableHTTPClientTransport(new URL(`${backends.service.url}/mcp`));
+    await assert.rejects(new Client({ name: 'test', version: '1' }).connect(stranger), /invalid_api_key/);
+  });
+
+  // A client of the revision 2025-11-25 cancels by another message, which a service without sessions cannot relate to
+  // the call.
+  it('aborts a call, which frees the engine, 2026-07-28', async () => {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+    await client.connect(http());
+    const inFlight = () => metric(backends.service.url, 'quire_generations_in_flight');
+    try {
+      backends.play(startAndStall);
+      const controller = new AbortController();
+      const call = client.callTool(
+        { name: 'ask', arguments: { question: 'How many bicycles?', model: MODELS.scripted } },
+        { signal: controller.signal },
+      );
+      call.catch(() => {});
+      await until(async () => (await inFlight()) > 0);
+      controller.abort(new Error('enough'));
+      await assert.rejects(call, /enough|abort/i);
+      await until(async () => (await inFlight()) === 0);
+    } finally {
+      await client.close();
+    }
+  });
 });

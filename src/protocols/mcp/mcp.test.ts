@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
-import { stream, words } from '../../../test/scripted-engine.ts';
+import { stream, untilAborted, words } from '../../../test/scripted-engine.ts';
 import { usageRecords } from '../../billing/tables.ts';
 import { INGEST_SOURCE } from '../../knowledge-bases/jobs/ingest-job.ts';
 
@@ -200,6 +201,32 @@ describe('POST /mcp', () => {
     const { isError, content } = await callTool('ask', { question: 'a "falcon"?' }, { key });
     assert.ok(isError && /blocked by the content policy/.test(content[0].text), content[0].text);
     assert.equal(api.engine.calls.length, calls);
+  });
+
+  it('a client that disconnects during a call frees the engine', async () => {
+    api.engine.play(async function* (_request, signal) {
+      yield* words('one two').slice(0, 2);
+      await untilAborted(signal);
+    });
+    const { length } = api.engine.calls;
+    const controller = new AbortController();
+    const params = { name: 'ask', arguments: { question: 'How many bicycles?' }, _meta: { progressToken: 1 } };
+    const call = fetch(`${api.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${api.key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+      signal: controller.signal,
+    }).then((response) => response.text());
+    call.catch(() => {});
+    await until(() => api.engine.calls.length > length);
+    controller.abort();
+    await assert.rejects(call);
+    await until(() => api.engine.calls.at(-1)?.ended === true);
+    api.engine.play(() => stream(words('It takes twelve bicycles.')));
   });
 
   it('401 names the protected-resource metadata', async () => {
