@@ -7,35 +7,44 @@ export type UploadedFile = Schema<'File'>;
 /** What a file is for. */
 export type FilePurpose = UploadedFile['purpose'];
 
-interface UploadOptions {
-  /** Name in the service, which may contain folders (default: the name of the file). */
-  name?: string;
+/** Progress of an upload, and its end by the caller. */
+export interface UploadProgress {
   /** Receives a share from 0 to 1. */
   onProgress(share: number): void;
   signal?: AbortSignal;
 }
 
-/** Uploads a file with progress, which `fetch` does not report. Throws `ApiFailure`, or the reason of `signal`. */
+interface UploadOptions extends UploadProgress {
+  /** Name in the service, which may contain folders (default: the name of the file). */
+  name?: string;
+}
+
+/** Uploads a file. Throws as `sendForm`. */
 export function uploadFile(
   file: File,
   purpose: FilePurpose,
-  { name = file.name, onProgress, signal }: UploadOptions,
+  { name = file.name, ...progress }: UploadOptions,
 ): Promise<UploadedFile> {
+  const form = new FormData();
+  form.append('purpose', purpose);
+  form.append('file', file, name);
+  return sendForm('/v1/files', form, progress);
+}
+
+/** Sends a form with progress, which `fetch` does not report. Throws `ApiFailure`, or the reason of `signal`. */
+export function sendForm<T>(path: string, form: FormData, { onProgress, signal }: UploadProgress): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open('POST', '/v1/files');
+    request.open('POST', path);
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
     signal?.addEventListener('abort', () => request.abort(), { once: true });
     request.onabort = () => reject(signal?.reason);
     request.onerror = () => reject(networkFailure());
     request.onload = () => {
       const body = parseJson(request.responseText);
-      if (request.status === 200) resolve(body as UploadedFile);
+      if (request.status === 200) resolve(body as T);
       else reject(failure(request, body));
     };
-    const form = new FormData();
-    form.append('purpose', purpose);
-    form.append('file', file, name);
     request.send(form);
   });
 }

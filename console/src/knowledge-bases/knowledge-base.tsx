@@ -13,6 +13,7 @@ import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { Page, UnfinishedPage } from '../ui/page.tsx';
 import { Hint, PageLink } from '../ui/text.tsx';
+import { ExportKnowledgeBase } from './archive-dialogs.tsx';
 import { DataSources } from './data-sources.tsx';
 import { Documents } from './documents.tsx';
 import { isFinished, type LiveJobs, useJobEvents } from './job-events.ts';
@@ -131,6 +132,9 @@ function KnowledgeBaseActions({ base }: { base: Schema<'KnowledgeBase'> }) {
         <>
           <DialogButton label={kb.edit} variant="default">
             {(close) => <EditKnowledgeBase base={base} onClose={close} />}
+          </DialogButton>
+          <DialogButton label={kb.export} variant="default">
+            {(close) => <ExportKnowledgeBase base={base} onClose={close} />}
           </DialogButton>
           <ConfirmButton
             label={kb.delete}

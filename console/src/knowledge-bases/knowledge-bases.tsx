@@ -1,3 +1,4 @@
+import { Group } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { api } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
@@ -12,6 +13,7 @@ import { AddressSearch } from '../ui/search-field.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ItemName, PageLink } from '../ui/text.tsx';
+import { ImportKnowledgeBase } from './archive-dialogs.tsx';
 import { CreateKnowledgeBase } from './knowledge-base-dialog.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
 
@@ -60,7 +62,14 @@ function CreateButton() {
   const kb = useKnowledgeBaseMessages();
   const mayWrite = useMayWrite();
   if (!mayWrite) return null;
-  return <DialogButton label={kb.create}>{(close) => <CreateKnowledgeBase onClose={close} />}</DialogButton>;
+  return (
+    <Group>
+      <DialogButton label={kb.import} variant="default">
+        {(close) => <ImportKnowledgeBase onClose={close} />}
+      </DialogButton>
+      <DialogButton label={kb.create}>{(close) => <CreateKnowledgeBase onClose={close} />}</DialogButton>
+    </Group>
+  );
 }
 
 function KnowledgeBaseName({ base: { id, name, description } }: { base: KnowledgeBase }) {
