@@ -6,6 +6,7 @@ import { RUN_EVALUATION } from './evaluations/evaluation-job.ts';
 import { runDueSets } from './evaluations/run-due-sets.ts';
 import { type EvaluationWorkerDeps, runEvaluation } from './evaluations/run-evaluation.ts';
 import { CHECK_FILE } from './files/check-job.ts';
+import { deleteExpiredFiles } from './files/delete-file.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneBlocks } from './guardrails/blocks.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
@@ -80,6 +81,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
     { name: 'purge deleted organizations', everyMs: PURGE_MS, run: () => purgeOrganizations(deps, signal) },
     { name: 'delete expired documents', everyMs: MINUTE_MS, run: () => purgeExpiredDocuments(deps, signal) },
+    { name: 'delete expired files', everyMs: MINUTE_MS, run: () => deleteExpiredFiles(deps, signal) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },

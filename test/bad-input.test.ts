@@ -158,8 +158,12 @@ const CHAT: Readonly<Record<string, readonly Bad[]>> = {
     [[1], 'knowledge_bases.0'],
     [['kb_nothing'], 'knowledge_bases.0', 'knowledge_base_not_found'],
   ],
-  functions: [[[]]],
-  function_call: [['auto']],
+  functions: [
+    [[]],
+    [[{}], 'functions.0.name', 'missing_required_field'],
+    [[{ name: 'with space' }], 'functions.0.name'],
+  ],
+  function_call: [['required'], [{}, 'function_call.name', 'missing_required_field'], [{ name: 'f' }, 'tool_choice']],
 };
 
 const COMPLETIONS: Readonly<Record<string, readonly Bad[]>> = {

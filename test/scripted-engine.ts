@@ -1,4 +1,10 @@
-import type { CacheUsage, GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
+import type {
+  CacheUsage,
+  GenerationEngine,
+  GenerationEvent,
+  GenerationRequest,
+  GenerationUsage,
+} from '../src/engines/engine.ts';
 import type { ServedModel } from '../src/engines/registry.ts';
 import { GENERATION } from '../src/models/catalogue.ts';
 
@@ -44,6 +50,10 @@ export function words(text: string, reason: 'stop' | 'length' = 'stop', promptTo
     { type: 'usage', usage: { promptTokens, cachedTokens: 0, completionTokens: pieces.length } },
   ];
 }
+
+/** Replaces the usage that events report. */
+export const withUsage = (events: readonly GenerationEvent[], usage: GenerationUsage): GenerationEvent[] =>
+  events.map((event) => (event.type === 'usage' ? { ...event, usage } : event));
 
 /** Creates an async iterable of the items. */
 export async function* stream<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {

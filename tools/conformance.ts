@@ -85,12 +85,12 @@ function renderConformance(groups: readonly StoredCoverage[], others: readonly s
     const scores =
       properties === 0
         ? ['-', '-', '-']
-        : [percent(problems - intended), percent(problems), percent(missing + differentByOgx)];
+        : [percent(problems), percent(problems - intended), percent(missing + differentByOgx)];
     const counts = `${operations} operations, ${properties} properties: ${missing} missing, ${different} different`;
     return [`OpenAI: ${group}`, counts, ...scores];
   });
   const rest = others.map((row) => [...row, '', '', '']);
-  const head = ['Subject', 'Counts', 'Score %', 'With intended differences', "By OGX's rule"];
+  const head = ['Subject', 'Counts', 'Coverage %', 'Without what the contract demands %', "By OGX's rule %"];
   const rows = [head, head.map(() => '---'), ...coverage, ...rest];
   return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -37,6 +37,10 @@ describe('/v1/batches', () => {
     assertError(await create({ endpoint: '/v1/rerank' }), 400, 'invalid_value', 'endpoint');
     assertError(await create({ completion_window: '1h' }), 400, 'invalid_value', 'completion_window');
     assertError(await create({ metadata: 'text' }), 400, 'invalid_value', 'metadata');
+    const expiry = (seconds: number, anchor = 'created_at') => ({ output_expires_after: { anchor, seconds } });
+    assertError(await create(expiry(3_599)), 400, 'invalid_value', 'output_expires_after.seconds');
+    assertError(await create(expiry(3_600, 'now')), 400, 'invalid_value', 'output_expires_after.anchor');
+    assert.equal((await create({ output_expires_after: null })).status, 200);
     assertError(await create({ metadata: { long: 'x'.repeat(65_536) } }), 400, 'invalid_value', 'metadata');
   });
 
@@ -79,7 +83,7 @@ describe('/v1/batches', () => {
     }
   });
 
-  it('GET lists the batches of the organization without their errors, oldest first', async () => {
+  it('GET lists the batches of the organization, oldest first', async () => {
     const { key } = await api.makeKey({ organization: 'lists' });
     const target = { url: api.url, key };
     const ids: string[] = [];

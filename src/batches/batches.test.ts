@@ -12,13 +12,13 @@ import {
 } from '../../test/batches.ts';
 import { bundledEmbedder } from '../../test/embedder.ts';
 import { assertError, assertSchema, bindCatalogue, useApi } from '../../test/harness.ts';
-import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
+import { stream, untilAborted, withUsage, words } from '../../test/scripted-engine.ts';
 import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { MODERATION_CATEGORIES, type ModerationScores } from '../engines/moderation-engine.ts';
 import { engineUnavailable } from '../errors.ts';
 import { createBatchWorker } from './batch-worker.ts';
-import { Batch } from './schema.ts';
+import { Batch, ListedBatch } from './schema.ts';
 import { batches, batchLines } from './tables.ts';
 
 /** Scores of a text that no category applies to. */
@@ -79,6 +79,45 @@ describe('running batches', () => {
     const cost = records.flat().reduce((sum, { costMicros }) => sum + costMicros, 0);
     assert.ok(cost > 0);
     assert.equal(batch.cost_micros, cost);
+    assert.deepEqual([created.model, batch.model], [undefined, 'general-8b']);
+    assert.deepEqual(batch.usage, {
+      input_tokens: 14,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 4,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 18,
+    });
+  });
+
+  it('reports the usage of all lines, and no model when lines name several', async () => {
+    const usage = { promptTokens: 10, cachedTokens: 4, completionTokens: 5, reasoningTokens: 3 };
+    api.engine.play(() => stream(withUsage(words('Hello there.'), usage)));
+    const lines = [chatLine('a', 'Hi'), chatLine('b', 'Hi'), chatLine('c', 'Hi').replace('general-8b', 'general-70b')];
+    const { id, input_file_id } = await createBatchOf(api, lines);
+    const batch = await waitForBatch(api, id);
+    assert.equal(batch.model, undefined);
+    assert.deepEqual(batch.usage, {
+      input_tokens: 30,
+      input_tokens_details: { cached_tokens: 12 },
+      output_tokens: 15,
+      output_tokens_details: { reasoning_tokens: 9 },
+      total_tokens: 45,
+    });
+    assert.equal('expires_at' in (await api.send('GET', `/v1/files/${batch.output_file_id}`)).json, false);
+    const output_expires_after = { anchor: 'created_at', seconds: 7_200 };
+    const body = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h', output_expires_after };
+    const expiring = await waitForBatch(api, (await api.send('POST', '/v1/batches', { body })).json.id);
+    const file = (await api.send('GET', `/v1/files/${expiring.output_file_id}`)).json;
+    assert.equal(file.expires_at - file.created_at, 7_200);
+  });
+
+  it('lists the first ten errors of a rejected file', async () => {
+    const lines = Array.from({ length: 12 }, (_, n) => chatLine(String(n), 'Hi').replace('general-8b', 'nothing'));
+    const batch = await waitForBatch(api, (await createBatchOf(api, lines)).id);
+    const listed = (await api.send('GET', '/v1/batches?order=desc&limit=1')).json.data[0];
+    assertSchema(ListedBatch, listed);
+    assert.deepEqual([batch.errors.data.length, listed.errors.data.length], [12, 10]);
+    assert.deepEqual(listed.errors.data, batch.errors.data.slice(0, 10));
   });
 
   it('writes results in line order and releases the input file', async () => {

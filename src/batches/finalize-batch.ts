@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { addSeconds } from '../files/expiry.ts';
 import { deleteOrphanedBlob } from '../files/orphaned-blobs.ts';
 import { deleteFileUses } from '../files/store.ts';
 import { commitFile, type StoredContent, storeContent } from '../files/store-content.ts';
@@ -64,8 +65,9 @@ async function commit(
     const create = async (content: NewFile) => {
       if (content === null) return null;
       const id = newId('file');
-      const { organizationId, caller } = batch;
-      const state = { purpose: 'batch', status: 'processed', statusDetails: null, createdAt: at } as const;
+      const { organizationId, caller, outputExpirySeconds } = batch;
+      const times = { createdAt: at, expiresAt: addSeconds(at, outputExpirySeconds) };
+      const state = { purpose: 'batch', status: 'processed', statusDetails: null, ...times } as const;
       await commitFile(sql, { id, organizationId, createdBy: caller.keyId, ...content, ...state });
       return id;
     };

@@ -1,6 +1,7 @@
 import { and, asc, eq, sql as fragment, gt, inArray, isNotNull } from 'drizzle-orm';
 import { selectUnledgered } from '../billing/usage-store.ts';
 import type { Database, Sql } from '../db/db.ts';
+import type { CallKind } from '../inference/call-kinds.ts';
 import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 import type { RangeRun } from './range-store.ts';
 import { batches, batchLines, batchRanges } from './tables.ts';
@@ -25,6 +26,8 @@ export interface LineResult {
   /** JSON text of `{code, message}`; null for a completed line. */
   error: string | null;
   usage: ReservedUsage[];
+  /** What the endpoint of the line calls. */
+  kind: CallKind;
 }
 
 /** Inserts validated lines. One JSON parameter: thousands of parameters would take most of the time of a validation. */
@@ -72,25 +75,43 @@ const SAVE_RESULTS = `
     select batch_id from batch_ranges where batch_id = $2 and range = $3 and run = $4 for share
   ), results as (
     select * from json_to_recordset($1::json) as row(line int, status text, status_code int, request_id text, body text,
-      error text, usage jsonb) cross join held
+      error text, usage jsonb, cost bigint, prompt bigint, cached bigint, completion bigint, reasoning bigint)
+      cross join held
   ), saved as (
     update batch_lines as stored
     set status = results.status, status_code = results.status_code, request_id = results.request_id,
       body = results.body, error = results.error, unrecorded_usage = results.usage
     from results
     where stored.batch_id = results.batch_id and stored.line = results.line and stored.status = 'pending'
-    returning stored.batch_id, stored.line, stored.status, stored.unrecorded_usage as usage
+    returning stored.batch_id, stored.line, stored.status
   ), counts as (
-    select batch_id, count(*) filter (where status = 'completed') as completed,
-      count(*) filter (where status = 'failed') as failed,
-      coalesce(sum((select sum((call->>'costMicros')::bigint) from jsonb_array_elements(usage) as call)), 0) as cost
-    from saved group by batch_id
+    select batch_id, count(*) filter (where saved.status = 'completed') as completed,
+      count(*) filter (where saved.status = 'failed') as failed,
+      sum(cost) as cost, sum(prompt) as prompt, sum(cached) as cached, sum(completion) as completion,
+      sum(reasoning) as reasoning
+    from saved join results using (batch_id, line) group by batch_id
   ), counted as (
     update batches set completed_lines = completed_lines + counts.completed, failed_lines = failed_lines + counts.failed,
-      cost_micros = cost_micros + counts.cost
+      cost_micros = cost_micros + counts.cost, prompt_tokens = prompt_tokens + counts.prompt,
+      cached_tokens = cached_tokens + counts.cached, completion_tokens = completion_tokens + counts.completion,
+      reasoning_tokens = reasoning_tokens + counts.reasoning
     from counts where batches.id = counts.batch_id
   )
   select line from saved`;
+
+/** The cost of a line, and the tokens that its response reports: not of other calls, as for its query. */
+function sumUsage({ usage, kind }: LineResult) {
+  const sums = { cost: 0, prompt: 0, cached: 0, completion: 0, reasoning: 0 };
+  for (const { record } of usage) {
+    sums.cost += record.costMicros;
+    if (record.operation !== kind) continue;
+    sums.prompt += record.promptTokens;
+    sums.cached += record.cachedTokens;
+    sums.completion += record.completionTokens;
+    sums.reasoning += record.reasoningTokens ?? 0;
+  }
+  return sums;
+}
 
 /**
  * Stores results of lines of one range. Returns the lines that this call has stored: a line has one result, and a run
@@ -101,14 +122,15 @@ export async function saveResults(
   { batchId, range, run }: RangeRun,
   results: readonly LineResult[],
 ): Promise<ReadonlySet<number>> {
-  const rows = results.map(({ line, status, statusCode, requestId, body, error, usage }) => ({
-    line,
-    status,
-    status_code: statusCode,
-    request_id: requestId,
-    body,
-    error,
-    usage: usage.length === 0 ? null : usage.map(({ record }) => record),
+  const rows = results.map((result) => ({
+    line: result.line,
+    status: result.status,
+    status_code: result.statusCode,
+    request_id: result.requestId,
+    body: result.body,
+    error: result.error,
+    usage: result.usage.length === 0 ? null : result.usage.map(({ record }) => record),
+    ...sumUsage(result),
   }));
   const saved = await db.execute(SAVE_RESULTS, [JSON.stringify(rows), batchId, range, run]);
   return new Set((saved.rows as { line: number }[]).map(({ line }) => line));

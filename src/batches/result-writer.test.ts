@@ -38,6 +38,8 @@ describe('results of batch lines', () => {
       completedLines: 0,
       failedLines: 0,
       costMicros: 0,
+      ...{ promptTokens: 0, cachedTokens: 0, completionTokens: 0, reasoningTokens: 0 },
+      ...{ outputExpirySeconds: null, model: null },
       createdAt: at,
       expiresAt: at,
       inProgressAt: at,
@@ -87,6 +89,7 @@ describe('results of batch lines', () => {
     createdAt: new Date(),
   });
   const resultOf = (line: number, record: UsageRecord): LineResult => ({
+    kind: 'embedding',
     line,
     status: 'completed',
     statusCode: 200,
@@ -178,7 +181,8 @@ describe('ResultWriter with a slow or failing database', () => {
     const charge = { processId: 'p', hasBalance: true, budgetPeriod: null };
     const reservation = { grantedMicros: 1, charge, settle: () => void settled.push(line) };
     const usage = [{ record: {} as UsageRecord, reservation }];
-    return { line, status: 'completed', statusCode: 200, requestId: '', body: '{}', error: null, usage };
+    const result = { statusCode: 200, requestId: '', body: '{}', error: null } as const;
+    return { ...result, line, status: 'completed', usage, kind: 'embedding' };
   };
   const writerOf = (execute: () => Promise<unknown>) => {
     const recordUsage = async () => {};

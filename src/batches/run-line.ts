@@ -60,7 +60,8 @@ async function attemptLine(
   const recordUsage: Deps['recordUsage'] = async (record, reservation) => void usage.push({ record, reservation });
   const requestId = newId('request');
   const call: Call = { caller, requestId, endpoint: batch.endpoint, priority: 'batch', isBatchLine: true };
-  const result = { line: line.line, requestId, usage };
+  const { kind } = ENDPOINTS[batch.endpoint];
+  const result = { line: line.line, requestId, usage, kind };
   try {
     const text = await ENDPOINTS[batch.endpoint].complete({ ...deps, recordUsage }, call, body, signal);
     return { result: { ...result, status: 'completed', statusCode: 200, body: text, error: null }, error: null };

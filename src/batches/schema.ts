@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListOrder, ListQuery } from '../db/page.ts';
+import { FileExpiration } from '../files/schema.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
@@ -20,6 +21,8 @@ export const MAX_LINE_BYTES = 16_777_216;
 export const MAX_CUSTOM_ID_CHARACTERS = 512;
 /** Maximum number of validation errors that a batch reports. */
 export const MAX_BATCH_ERRORS = 1_000;
+/** Maximum number of them in a list of batches. */
+export const MAX_LISTED_ERRORS = 10;
 
 const STATUSES = [
   'validating',
@@ -67,7 +70,11 @@ export const CreateBatch = Type.Object(
     }),
     endpoint: Type.Enum([...BATCH_ENDPOINTS], { description: 'The endpoint of every request in the file.' }),
     completion_window: Type.Enum(['24h'], { description: 'Time after which unfinished requests expire.' }),
-    output_expires_after: Type.Optional(Type.Unknown({ description: 'Ignored: files do not expire.' })),
+    output_expires_after: Type.Optional(
+      Type.Union([FileExpiration, Type.Null()], {
+        description: 'Deletes the output and the error file by themselves. Default: never.',
+      }),
+    ),
     metadata: Type.Optional(
       Type.Union([MetadataObject, Type.Null()], { description: 'Data of the caller, at most 64 KiB.' }),
     ),
@@ -100,6 +107,17 @@ const RequestCounts = Type.Object({
   failed: Type.Integer(),
 });
 
+const BatchUsage = Type.Object(
+  {
+    input_tokens: Type.Integer(),
+    input_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+    output_tokens: Type.Integer(),
+    output_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
+    total_tokens: Type.Integer(),
+  },
+  { description: 'Of the requests so far.' },
+);
+
 const Listed = {
   id: Type.String(),
   object: Type.Literal('batch'),
@@ -119,12 +137,22 @@ const Listed = {
   cancelling_at: nullableTime(),
   cancelled_at: nullableTime(),
   request_counts: RequestCounts,
+  model: Type.Optional(Type.String({ description: 'Of all requests. Absent if they name several models.' })),
+  usage: BatchUsage,
   cost_micros: Type.Integer({ description: 'Price of the requests so far; 1,000,000 micros are one credit.' }),
   metadata: MetadataObject,
 };
 
-/** A batch in a list: without its errors, because a page of batches can have 100,000. */
-export const ListedBatch = Type.Object(Listed);
+const batchErrors = (description: string) =>
+  Type.Union([Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) }), Type.Null()], {
+    description: `Why the file was rejected, ${description}; null unless the status is \`failed\`.`,
+  });
+
+/** A batch in a list: with few of its errors, because a page of batches can have 100,000. */
+export const ListedBatch = Type.Object({
+  ...Listed,
+  errors: batchErrors(`the first ${MAX_LISTED_ERRORS} errors`),
+});
 
 export type ListedBatch = Static<typeof ListedBatch>;
 
@@ -132,9 +160,7 @@ export type ListedBatch = Static<typeof ListedBatch>;
 export const Batch = Type.Object(
   {
     ...Listed,
-    errors: Type.Union([Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) }), Type.Null()], {
-      description: `Why the file was rejected, at most ${MAX_BATCH_ERRORS} errors; null unless the status is \`failed\`.`,
-    }),
+    errors: batchErrors(`at most ${MAX_BATCH_ERRORS} errors`),
   },
   {
     examples: [
@@ -158,6 +184,14 @@ export const Batch = Type.Object(
         cancelling_at: null,
         cancelled_at: null,
         request_counts: { total: 1000, completed: 512, failed: 3 },
+        model: 'general-8b',
+        usage: {
+          input_tokens: 61_800,
+          input_tokens_details: { cached_tokens: 20_480 },
+          output_tokens: 15_450,
+          output_tokens_details: { reasoning_tokens: 0 },
+          total_tokens: 77_250,
+        },
         cost_micros: 48_200,
         metadata: {},
       },

@@ -18,6 +18,10 @@ export const batches = pgTable(
     inputFileId: text('input_file_id').notNull(),
     status: text().$type<BatchStatus>().notNull(),
     metadata: jsonb().$type<Metadata>().notNull(),
+    /** Lifetime of the output and the error file; null: they do not expire. */
+    outputExpirySeconds: integer('output_expiry_seconds'),
+    /** The model of all lines; null if lines name several, and until the input file is validated. */
+    model: text(),
     /** Validation errors, in line order; null unless the batch is `failed`. */
     errors: jsonb().$type<BatchError[]>(),
     outputFileId: text('output_file_id'),
@@ -29,6 +33,11 @@ export const batches = pgTable(
     failedLines: integer('failed_lines').notNull().default(0),
     /** Price of the stored results, incremented with the counters; 1,000,000 micros are one credit. */
     costMicros: bigint('cost_micros', { mode: 'number' }).notNull().default(0),
+    /** Tokens of the stored results, incremented with the counters. */
+    promptTokens: bigint('prompt_tokens', { mode: 'number' }).notNull().default(0),
+    cachedTokens: bigint('cached_tokens', { mode: 'number' }).notNull().default(0),
+    completionTokens: bigint('completion_tokens', { mode: 'number' }).notNull().default(0),
+    reasoningTokens: bigint('reasoning_tokens', { mode: 'number' }).notNull().default(0),
     createdAt: time('created_at').notNull(),
     expiresAt: time('expires_at').notNull(),
     inProgressAt: time('in_progress_at'),

@@ -52,7 +52,8 @@ export async function validateBatch(deps: ValidationDeps, batch: BatchRow, signa
     // Another process that validates the batch has replaced lines.
     if ((await countLines(sql, batch.id)) !== totalLines) throw new Error(`${batch.id} is validated by two processes`);
     await updateProcessed(sql, batch.organizationId, [file.id]);
-    await updateBatch(sql, batch, { status: 'in_progress', inProgressAt: new Date(deps.now()), totalLines });
+    const model = validation.model();
+    await updateBatch(sql, batch, { status: 'in_progress', inProgressAt: new Date(deps.now()), totalLines, model });
   });
 }
 
@@ -111,6 +112,7 @@ class Validation {
   readonly #errors: BatchError[] = [];
   /** Hashes: custom ids may be long. */
   readonly #customIds = new Set<string>();
+  /** The models of the lines, and whether each is unknown. */
   readonly #unknownModels = new Map<string, boolean>();
   #count = 0;
 
@@ -122,6 +124,12 @@ class Validation {
   /** Whether further lines would change nothing: the batch has failed, and its list of errors is full. */
   isEnough(): boolean {
     return this.#errors.length >= MAX_BATCH_ERRORS || this.#count > MAX_BATCH_LINES;
+  }
+
+  /** The model of all lines; null if they name several. */
+  model(): string | null {
+    const [model = null, ...others] = this.#unknownModels.keys();
+    return others.length === 0 ? model : null;
   }
 
   add(line: FileLine): void {

@@ -1,6 +1,7 @@
-import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
+import type { FinishReason, GenerationEvent, TokenLogprob } from '../engines/engine.ts';
 import { viewNotices } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/view-generation.ts';
+import { obfuscate } from './obfuscate.ts';
 import type { ChatCompletionChunk } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
 import { annotate, viewContext } from './view-context.ts';
@@ -13,13 +14,19 @@ type Delta = ChatCompletionChunk['choices'][number]['delta'];
  * other chunks is then null. With knowledge bases, the chunk before the finish reason has the annotations and the
  * context.
  */
-export async function* toChunks(run: ChatRun): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const { includesUsage } = run.chat;
+export function toChunks(run: ChatRun): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const chunks = convertEvents(run);
+  return run.chat.isObfuscated ? obfuscate(chunks) : chunks;
+}
+
+async function* convertEvents(run: ChatRun): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const { includesUsage, usesFunctions = false, repeated } = run.chat;
   const head = {
     id: run.id,
     object: 'chat.completion.chunk' as const,
     ...run.head,
     ...(includesUsage && { usage: null }),
+    ...(repeated?.service_tier && { service_tier: repeated.service_tier }),
   };
   const { generation, context } = await run.started;
   const startedChoices = new Set<number>();
@@ -47,25 +54,33 @@ export async function* toChunks(run: ChatRun): AsyncGenerator<ChatCompletionChun
         yield { ...head, choices: [choice], knowledge_base_context: viewContext(context) };
       }
     }
-    yield { ...head, choices: [toChoice(event)] };
+    // A model that ignores the limit of one call: the form has no place for others.
+    if (usesFunctions && event.type === 'tool-call-delta' && event.index > 0) continue;
+    yield { ...head, choices: [toChoice(event, usesFunctions)] };
   }
 }
 
 function toChoice(
   event: Exclude<GenerationEvent, { type: 'prompt-end' | 'usage' }>,
+  usesFunctions: boolean,
 ): ChatCompletionChunk['choices'][number] {
-  if (event.type === 'choice-end') return { index: event.choice, delta: {}, finish_reason: event.reason };
+  if (event.type === 'choice-end') {
+    const reason = viewFinishReason(event.reason, usesFunctions);
+    return { index: event.choice, delta: {}, finish_reason: reason };
+  }
   const logprobs = event.type === 'text-delta' && event.logprobs ? { logprobs: viewLogprobs(event.logprobs) } : {};
-  return { index: event.choice, delta: toDelta(event), ...logprobs, finish_reason: null };
+  return { index: event.choice, delta: toDelta(event, usesFunctions), ...logprobs, finish_reason: null };
 }
 
 function toDelta(
   event: Extract<GenerationEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>,
+  usesFunctions: boolean,
 ): Delta {
   if (event.type === 'text-delta') return { content: event.text };
   if (event.type === 'reasoning-delta') return { reasoning_content: event.text };
   const isFirst = event.id !== undefined;
   const name = event.name === undefined ? {} : { name: event.name };
+  if (usesFunctions) return { function_call: { ...name, arguments: event.arguments } };
   return {
     tool_calls: [
       {
@@ -76,6 +91,10 @@ function toDelta(
     ],
   };
 }
+
+/** The finish reason, which has another name for OpenAI's former functions. */
+export const viewFinishReason = (reason: FinishReason, usesFunctions: boolean) =>
+  usesFunctions && reason === 'tool_calls' ? 'function_call' : reason;
 
 /** Converts log probabilities to the format of chat completions. */
 export function viewLogprobs(tokens: readonly TokenLogprob[]) {

@@ -5,11 +5,12 @@ import { type Admission, admit } from '../inference/admission.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import type { GenerationInput } from '../inference/generate.ts';
 import { type ImageRules, parseImage } from '../inference/image-parts.ts';
-import { parseMessage, type ReadPart } from '../inference/messages.ts';
+import { parseMessage, type ReadPart, type RequestMessage } from '../inference/messages.ts';
 import { chatParameters, rejectFields, samplingParameters, stopSequences } from '../inference/parameters.ts';
 import type { Retrieval } from '../knowledge-bases/retrieval/retrieve.ts';
 import type { Call } from '../lib/caller.ts';
-import type { ChatRequest } from './schema.ts';
+import { replaceFunctions } from './functions.ts';
+import type { ChatCompletion, ChatRequest } from './schema.ts';
 
 type WireMessage = ChatRequest['messages'][number];
 type ContentPart = Exclude<NonNullable<WireMessage['content']>, string>[number];
@@ -23,20 +24,24 @@ export interface ChatCall {
   readonly search?: Partial<Retrieval>;
   /** Whether a stream ends with a chunk that has the usage. */
   readonly includesUsage: boolean;
+  /** Whether the chunks of a stream are padded. */
+  readonly isObfuscated?: boolean;
+  /** Whether tools are called in the form of OpenAI's former functions. */
+  readonly usesFunctions?: boolean;
+  /** Fields of the response that repeat the request. */
+  readonly repeated?: Pick<ChatCompletion, 'service_tier' | 'metadata'>;
 }
 
-/** OpenAI's fields that change the answer: rejected, not ignored. Value: the field to use instead. */
+/** OpenAI's fields that change the answer: rejected, not ignored. */
 const UNSUPPORTED = {
-  functions: 'tools',
-  function_call: 'tool_choice',
-  audio: null,
   web_search_options: null,
 } as const;
 
 /** Parses and admits a request. Throws as `admit` does, and 400 with the dotted path. */
-export function parseChatCall(deps: Pick<Deps, 'config' | 'models'>, call: Call, request: ChatRequest): ChatCall {
-  const admission = admit(deps, call, { kind: 'chat', model: request.model });
-  rejectFields(request, UNSUPPORTED);
+export function parseChatCall(deps: Pick<Deps, 'config' | 'models'>, call: Call, body: ChatRequest): ChatCall {
+  const admission = admit(deps, call, { kind: 'chat', model: body.model });
+  rejectFields(body, UNSUPPORTED);
+  const request = replaceFunctions(body);
   const parameters = {
     choices: request.n ?? 1,
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
@@ -55,6 +60,12 @@ export function parseChatCall(deps: Pick<Deps, 'config' | 'models'>, call: Call,
     input: { ...parameters, prompt },
     knowledgeBaseIds: request.knowledge_bases ?? [],
     includesUsage: request.stream_options?.include_usage === true,
+    isObfuscated: request.stream_options?.include_obfuscation === true,
+    usesFunctions: body.functions !== undefined,
+    repeated: {
+      ...(request.service_tier !== undefined && { service_tier: 'default' }),
+      ...(request.metadata !== undefined && { metadata: request.metadata }),
+    },
   };
 }
 
@@ -64,7 +75,7 @@ function parsePrompt(request: ChatRequest, images: ImageRules): ChatPrompt {
   return {
     kind: 'chat',
     messages: request.messages.map((message, index) =>
-      parseMessage(refusalAsContent(message), `messages.${index}`, readPart),
+      parseMessage(refusalAsContent(message) as RequestMessage<ContentPart>, `messages.${index}`, readPart),
     ),
     tools,
     toolChoice: parseToolChoice(request, tools),

@@ -36,8 +36,13 @@ const ContentPart = Type.Object({
   ),
 });
 
+const FunctionCall = Type.Object(
+  { name: Type.String({ minLength: 1 }), arguments: Type.String() },
+  { description: 'Former form of `tool_calls`.' },
+);
+
 const Message = Type.Object({
-  role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool']),
+  role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
   content: Type.Optional(
     Type.Union([Type.String(), Type.Array(ContentPart), Type.Null()], {
       description: 'A string, parts, or null beside `tool_calls`.',
@@ -55,18 +60,21 @@ const Message = Type.Object({
     ),
   ),
   tool_call_id: Type.Optional(Type.String({ description: 'Id of the tool call that a `tool` message responds to.' })),
+  function_call: Type.Optional(FunctionCall),
+  audio: Type.Optional(Type.Unknown({ description: 'Ignored: answers have no audio.' })),
 });
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown());
 
+const FunctionFields = {
+  name: Name,
+  description: Type.Optional(Type.String()),
+  parameters: Type.Optional(JsonSchema),
+};
+
 const Tool = Type.Object({
   type: Type.Literal('function'),
-  function: Type.Object({
-    name: Name,
-    description: Type.Optional(Type.String()),
-    parameters: Type.Optional(JsonSchema),
-    strict: Type.Optional(Type.Boolean()),
-  }),
+  function: Type.Object({ ...FunctionFields, strict: Type.Optional(Type.Boolean()) }),
 });
 
 const NamedTool = Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }) });
@@ -98,6 +106,18 @@ export const ChatRequest = Type.Object(
       ]),
     ),
     parallel_tool_calls: Type.Optional(Type.Boolean({ default: true })),
+    functions: Type.Optional(
+      Type.Array(Type.Object(FunctionFields), {
+        minItems: 1,
+        maxItems: 128,
+        description: 'Former form of `tools`: the answer has `function_call` instead of `tool_calls`.',
+      }),
+    ),
+    function_call: Type.Optional(
+      Type.Union([Type.Enum(['none', 'auto']), Type.Object({ name: Type.String() })], {
+        description: 'Former form of `tool_choice`.',
+      }),
+    ),
     response_format: Type.Optional(
       Type.Object({
         type: Type.Enum(['text', 'json_object', 'json_schema']),
@@ -116,6 +136,10 @@ export const ChatRequest = Type.Object(
     top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
     modalities: Type.Optional(
       Type.Array(Type.Literal('text'), { minItems: 1, description: 'Only text is generated.' }),
+    ),
+    audio: Type.Optional(Type.Unknown({ description: 'Ignored: only text is generated.' })),
+    moderation: Type.Optional(
+      Type.Unknown({ description: 'Ignored: guardrail policies of the organization screen calls.' }),
     ),
     store: Type.Optional(Type.Boolean({ description: 'Ignored: chat completions are not stored.' })),
     prediction: Type.Optional(Type.Unknown({ description: 'Ignored: it only speeds up an answer.' })),
@@ -152,7 +176,7 @@ const Logprobs = Type.Object({
   refusal: Type.Null(),
 });
 
-const FinishReason = Type.Enum(['stop', 'length', 'tool_calls', 'content_filter']);
+const FinishReason = Type.Enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
 
 /** Citation of a document by a part of the answer. */
 export const Annotation = Type.Union([
@@ -169,6 +193,8 @@ export type Annotation = Static<typeof Annotation>;
 export const KnowledgeBaseContext = Type.Object({ results: Type.Array(Type.Object(CITED_CHUNK_FIELDS)) });
 
 export type KnowledgeBaseContext = Static<typeof KnowledgeBaseContext>;
+
+const ServiceTier = Type.Optional(Type.Literal('default', { description: 'If the request has `service_tier`.' }));
 
 /** Response of `POST /v1/chat/completions`. */
 export const ChatCompletion = Type.Object({
@@ -199,12 +225,17 @@ export const ChatCompletion = Type.Object({
             }),
           ),
         ),
+        function_call: Type.Optional(
+          Type.Object(FunctionCall.properties, { description: 'If the request has `functions`.' }),
+        ),
       }),
       logprobs: Nullable(Logprobs),
       finish_reason: FinishReason,
     }),
   ),
   usage: Usage,
+  service_tier: ServiceTier,
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Of the request.' })),
   moderation: Type.Optional(ModerationField),
   knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });
@@ -236,12 +267,15 @@ export const ChatCompletionChunk = Type.Object({
             }),
           ),
         ),
+        function_call: Type.Optional(Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })),
       }),
       logprobs: Type.Optional(Logprobs),
       finish_reason: Nullable(FinishReason),
     }),
   ),
   usage: Type.Optional(ChunkUsage),
+  service_tier: ServiceTier,
+  obfuscation: Type.Optional(Type.String({ description: 'Padding, with `stream_options.include_obfuscation`.' })),
   moderation: Type.Optional(ModerationField),
   knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });

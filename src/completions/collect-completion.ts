@@ -73,7 +73,22 @@ export function addUsage(a: GenerationUsage, b: GenerationUsage): GenerationUsag
     cachedTokens: a.cachedTokens + b.cachedTokens,
     completionTokens: a.completionTokens + b.completionTokens,
     reasoningTokens: (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0),
+    ...addDetails('promptDetails', a, b),
+    ...addDetails('completionDetails', a, b),
   };
+}
+
+/** Adds the counts that both report. */
+function addDetails(
+  field: 'promptDetails' | 'completionDetails',
+  { [field]: a = {} }: GenerationUsage,
+  { [field]: b = {} }: GenerationUsage,
+) {
+  const other: Record<string, number> = b;
+  const shared = Object.entries(a).filter(([name]) => other[name] !== undefined);
+  return shared.length === 0
+    ? {}
+    : { [field]: Object.fromEntries(shared.map(([name, tokens]) => [name, tokens + (other[name] ?? 0)])) };
 }
 
 /** Text completions have no tools: maps `tool_calls` of upstreams to `stop`. */

@@ -40,6 +40,13 @@ export const ModelBinding = Type.Object(
       }),
     ),
     pricing: Type.Optional(Pricing),
+    shutdown_date: Type.Optional(
+      Type.String({
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+        description:
+          'Day on which the model will be removed, such as 2027-03-31. Only announced, as `shutdown_date` of the model.',
+      }),
+    ),
     capabilities: Type.Optional(
       Type.Array(Type.Enum(['vision']), {
         description: '`upstream`: what the server can do beyond text. `vision`: messages may have images.',

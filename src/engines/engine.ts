@@ -168,7 +168,23 @@ export interface GenerationUsage {
   completionTokens: number;
   /** Completion tokens that were reasoning. Absent: the sum of the reasoning deltas. */
   reasoningTokens?: number;
+  /** Further counts of an upstream, by the names of OpenAI's API. Absent: none were reported. */
+  promptDetails?: TokenDetails<typeof PROMPT_DETAILS>;
+  completionDetails?: TokenDetails<typeof COMPLETION_DETAILS>;
 }
+
+/** Counts that only some upstreams report: parts of the prompt, and of the completion. */
+export const PROMPT_DETAILS = ['audio_tokens', 'text_tokens', 'image_tokens', 'cache_write_tokens'] as const;
+/** Parts of a completion. */
+export const COMPLETION_DETAILS = [
+  'accepted_prediction_tokens',
+  'rejected_prediction_tokens',
+  'audio_tokens',
+  'text_tokens',
+] as const;
+
+/** Counts by name. */
+export type TokenDetails<Names extends readonly string[]> = { [Name in Names[number]]?: number };
 
 /**
  * Events of a generation, in order: `prompt-end` once; per choice any number of deltas and `choice-end` once; `usage`

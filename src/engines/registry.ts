@@ -31,6 +31,8 @@ export interface ServedModel {
   /** Contractual context length; that of the engine may be smaller. Null: only the engine knows. */
   maxContextTokens: number | null;
   pricing: Pricing;
+  /** Announced day of the removal, such as `2027-03-31`. */
+  shutdownDate?: string | undefined;
   /** Generation engine; null for models of other kinds, and while unbound. */
   engine: GenerationEngine | null;
   /** Moderation engine; absent for models of other kinds, and while unbound. */

@@ -8,6 +8,7 @@ import { newBlobKey } from '../blobs/blob-store.ts';
 import { listSchema } from '../db/page.ts';
 import { newId } from '../lib/ids.ts';
 import { createLogger } from '../lib/logger.ts';
+import { deleteExpiredFiles } from './delete-file.ts';
 import { deleteOrphanedBlobs } from './orphaned-blobs.ts';
 import { DeletedFile, File } from './schema.ts';
 import { deleteFileUses, insertOrphanedBlob, selectFile, updateFailed, updateProcessed } from './store.ts';
@@ -304,9 +305,49 @@ describe('files', () => {
       yield Buffer.from('{"custom_id":"1"}\n');
     };
     const organizationId = await findOrganization(api.key);
-    const file = { filename: 'out.jsonl', content: content(), purpose: () => 'batch' as const };
+    const file = {
+      filename: 'out.jsonl',
+      content: content(),
+      purpose: () => 'batch' as const,
+      expirySeconds: () => null,
+    };
     const row = await uploadFile(deps(), { organizationId, keyId: 'key_1' }, file, forever);
     assert.equal((await api.send('GET', `/v1/files/${row.id}/content`)).text, '{"custom_id":"1"}\n');
+  });
+
+  it('are deleted with their bytes when they have expired, unless they are in use', async () => {
+    const expiring = async (seconds: number, key = api.key) => {
+      const parts: Part[] = [
+        { name: 'purpose', content: 'batch' },
+        { name: 'expires_after[anchor]', content: 'created_at' },
+        { name: 'expires_after[seconds]', content: String(seconds) },
+        { name: 'file', filename: 'a.jsonl', content: CONTENT },
+      ];
+      return (await sendForm(`${api.url}/v1/files`, encodeForm(parts), { key })).json;
+    };
+    const other = await newKey('expiring');
+    const before = blobsKept();
+    const [hour, day, used, foreign] = await Promise.all(
+      [3_600, 86_400, 3_600].map((each) => expiring(each)).concat(expiring(3_600, other)),
+    );
+    const kept = await upload('batch');
+    const organizationId = await findOrganization(api.key);
+    const use = { fileId: used.id, purpose: 'batch', userId: 'batch_9', param: 'input_file_id' } as const;
+    await api.db.sql.transaction((sql) => useFile(sql, organizationId, use, new Date()));
+    const sweep = (atSeconds: number) => deleteExpiredFiles({ ...deps(), now: () => atSeconds * 1_000 }, forever);
+    const status = async ({ id }: { id: string }, key = api.key) =>
+      (await api.send('GET', `/v1/files/${id}`, { key })).status;
+    await sweep(hour.created_at + 3_590);
+    assert.deepEqual([await status(hour), await status(foreign, other)], [200, 200]);
+    await Promise.all([sweep(hour.expires_at + 10), sweep(hour.expires_at + 10)]);
+    assert.deepEqual(
+      [await status(hour), await status(foreign, other), await status(day), await status(used), await status(kept)],
+      [404, 404, 200, 200, 200],
+    );
+    assert.equal(blobsKept(), before + 3);
+    await deleteFileUses(api.db.sql, 'batch_9');
+    await sweep(day.expires_at + 10);
+    assert.deepEqual([await status(day), await status(used), await status(kept)], [404, 404, 200]);
   });
 
   it('the sweep deletes orphaned blobs: immediately with the embedded database, otherwise after two hours', async () => {
@@ -348,7 +389,12 @@ describe('files', () => {
       await deleteOrphanedBlobs({ ...deps(), now: () => Date.now() + 3 * 3_600_000 }, 0);
       return stored;
     };
-    const file = { filename: 'a.txt', content: content(), purpose: () => 'knowledge-base' as const };
+    const file = {
+      filename: 'a.txt',
+      content: content(),
+      purpose: () => 'knowledge-base' as const,
+      expirySeconds: () => null,
+    };
     await assert.rejects(
       uploadFile({ ...deps(), blobs: { ...api.blobs, put } }, { organizationId, keyId: 'key_1' }, file, forever),
       /deleted as orphaned/,

@@ -24,6 +24,7 @@ export function viewFile(row: FileRow): File {
     object: 'file',
     bytes: row.bytes,
     created_at: toUnixSeconds(row.createdAt),
+    ...(row.expiresAt !== null && { expires_at: toUnixSeconds(row.expiresAt) }),
     filename: row.filename,
     sha256: row.sha256,
     purpose: row.purpose,

@@ -9,6 +9,20 @@ export const MAX_UPLOAD_BYTES = MAX_FILE_BYTES;
 
 const Purpose = Type.Enum([...STORED_PURPOSES]);
 
+/** Bounds of `expires_after.seconds`: one hour and 30 days. */
+const EXPIRY_SECONDS = { minimum: 3_600, maximum: 2_592_000 } as const;
+
+/** When a file is deleted by itself. */
+export const FileExpiration = Type.Object(
+  {
+    anchor: Type.Literal('created_at', { description: 'Creation of the file.' }),
+    seconds: Type.Integer({ ...EXPIRY_SECONDS, description: 'Seconds after the anchor: one hour to 30 days.' }),
+  },
+  { description: 'Deletes the file by itself. Default: never.' },
+);
+
+export type FileExpiration = Static<typeof FileExpiration>;
+
 /**
  * Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. `x-limits` tells
  * clients which files are rejected before they send one; the console reads it.
@@ -23,6 +37,12 @@ export const UploadForm = Type.Object({
     description:
       '`batch` and `fine-tune` require .jsonl files. `assistants` and `user_data` are other names of `knowledge-base`. The field may precede or follow the file.',
   }),
+  expires_after: Type.Optional(
+    Type.Object(FileExpiration.properties, {
+      description:
+        'Deletes the file by itself, as the fields `expires_after[anchor]` and `expires_after[seconds]`. Default: never.',
+    }),
+  ),
 });
 
 /** The file object. */
@@ -32,6 +52,9 @@ export const File = Type.Object(
     object: Type.Literal('file'),
     bytes: Type.Integer(),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
+    expires_at: Type.Optional(
+      Type.Integer({ description: 'Unix seconds. Absent: the file is stored until it is deleted.' }),
+    ),
     filename: Type.String({ description: 'File name as uploaded. May contain folders, such as `guides/pump.txt`.' }),
     sha256: Type.String({ description: 'SHA-256 of the content, hexadecimal.' }),
     purpose: Purpose,
@@ -80,4 +103,4 @@ export const DeletedFile = deletedSchema('file');
 
 export type DeletedFile = Static<typeof DeletedFile>;
 
-titleSchemas({ UploadForm, File, DeletedFile });
+titleSchemas({ FileExpiration, UploadForm, File, DeletedFile });

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql as expression, inArray, lt, ne, or, type SQL } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, inArray, lt, lte, ne, notExists, or, type SQL } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { onlyCreated } from '../db/only-created.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
@@ -83,6 +83,21 @@ function visibleFiles(organizationId: string): SQL | undefined {
     select p.file_id from posted_documents p join data_sources s on s.id = p.data_source_id
     where ${isVisible} and p.file_id is not null)`;
   return or(onlyCreated(files.createdBy), isUsed);
+}
+
+/** Selects files that have expired and are not in use, of all organizations, the first to expire first. */
+export function selectExpiredFiles(
+  sql: Sql,
+  now: Date,
+  limit: number,
+): Promise<Pick<FileRow, 'organizationId' | 'id'>[]> {
+  const isUnused = notExists(sql.select().from(fileUses).where(eq(fileUses.fileId, files.id)));
+  return sql
+    .select({ organizationId: files.organizationId, id: files.id })
+    .from(files)
+    .where(and(lte(files.expiresAt, now), isUnused))
+    .orderBy(asc(files.expiresAt))
+    .limit(limit);
 }
 
 /** Whether a running job or batch uses the file. */

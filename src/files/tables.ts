@@ -1,3 +1,4 @@
+import { isNotNull } from 'drizzle-orm';
 import { bigint, boolean, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
 /** Files. A row is inserted after its bytes are complete in the blob store. */
@@ -19,8 +20,11 @@ export const files = pgTable(
     status: text({ enum: ['unchecked', 'uploaded', 'processed', 'error'] }).notNull(),
     statusDetails: text('status_details'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    /** Null: the file is stored until it is deleted. */
+    expiresAt: timestamp('expires_at', { withTimezone: true }),
   },
   (table) => [
+    index('files_by_expiry').on(table.expiresAt).concurrently().where(isNotNull(table.expiresAt)),
     index('files_by_organization').on(table.organizationId, table.id),
     index('files_by_purpose').on(table.organizationId, table.purpose, table.id),
   ],

@@ -4,6 +4,7 @@ import { missingField } from '../errors.ts';
 import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { CHECK_FILE } from './check-job.ts';
+import { addSeconds } from './expiry.ts';
 import { type FilePurpose, needsCheck, requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 import { deleteOrphanedBlob } from './orphaned-blobs.ts';
@@ -22,6 +23,8 @@ export interface NewFile {
   purpose: () => FilePurpose | null;
   /** Called in the transaction that commits the file. */
   onCommit?: (sql: Sql, id: string) => Promise<void>;
+  /** Seconds after which the file expires; null: never. Called at the end of the content. */
+  expirySeconds?: () => number | null;
 }
 
 /**
@@ -40,11 +43,13 @@ export async function uploadFile(
   const earlyPurpose = file.purpose();
   if (earlyPurpose !== null) requirePurposeFormat(format, earlyPurpose);
   const isFineTune = () => file.purpose() === 'fine-tune';
-  const checked = withFinalCheck(inspectContent(file.content, format, isFineTune), () =>
-    requirePurposeFormat(format, requirePurpose(file)),
-  );
+  const checked = withFinalCheck(inspectContent(file.content, format, isFineTune), () => {
+    requirePurposeFormat(format, requirePurpose(file));
+    file.expirySeconds?.();
+  });
   const stored = await storeContent(deps, checked, signal);
   try {
+    const createdAt = new Date(deps.now());
     const row: FileRow = {
       // Created after the upload: lists are in id order, and a reader that pages through must not miss the file.
       id: newId('file'),
@@ -55,7 +60,8 @@ export async function uploadFile(
       ...stored,
       status: needsCheck(format) ? 'unchecked' : 'uploaded',
       statusDetails: null,
-      createdAt: new Date(deps.now()),
+      createdAt,
+      expiresAt: addSeconds(createdAt, file.expirySeconds?.() ?? null),
     };
     await deps.db.sql.transaction(async (sql) => {
       await commitFile(sql, row);

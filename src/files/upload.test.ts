@@ -68,6 +68,46 @@ describe('POST /v1/files', () => {
     assert.equal(loose, 0);
   });
 
+  it('stores when the file expires, for either order of the form fields', async () => {
+    const expiry = (seconds: string, anchor = 'created_at'): Part[] => [
+      { name: 'expires_after[anchor]', content: anchor },
+      { name: 'expires_after[seconds]', content: seconds },
+    ];
+    for (const parts of [
+      [PURPOSE, ...expiry('3600'), TEXT],
+      [TEXT, ...expiry('3600').toReversed(), PURPOSE],
+    ]) {
+      const { status, json, text } = await send(parts);
+      assert.equal(status, 200, text);
+      assertSchema(File, json);
+      assert.equal(json.expires_at - json.created_at, 3_600);
+      assert.equal((await api.send('GET', `/v1/files/${json.id}`)).json.expires_at, json.expires_at);
+    }
+    assert.equal((await send([...expiry('2592000'), PURPOSE, TEXT])).status, 200);
+    const [anchor, seconds] = expiry('3600') as [Part, Part];
+    assert.equal((await send([PURPOSE, anchor, TEXT, seconds])).status, 200);
+    for (const seconds of ['3599', '2592001', '3600.5', '-3600', '1e4', '', '9'.repeat(20)]) {
+      const bad = () => send([PURPOSE, ...expiry(seconds), TEXT]);
+      await assertRefused(bad, 400, 'invalid_value', 'expires_after.seconds');
+      const late = () => send([PURPOSE, TEXT, ...expiry(seconds)]);
+      await assertRefused(late, 400, 'invalid_value', 'expires_after.seconds');
+    }
+    const other = () => send([PURPOSE, ...expiry('3600', 'last_active_at'), TEXT]);
+    await assertRefused(other, 400, 'invalid_value', 'expires_after.anchor');
+    for (const [part, missing] of [
+      [anchor, 'seconds'],
+      [seconds, 'anchor'],
+    ] as const) {
+      const incomplete = () => send([PURPOSE, part, TEXT]);
+      await assertRefused(incomplete, 400, 'missing_required_field', `expires_after.${missing}`);
+    }
+    const headers = { 'idempotency-key': 'expires' };
+    const first = await send([PURPOSE, ...expiry('3600'), TEXT], headers);
+    assert.equal((await send([PURPOSE, ...expiry('3600'), TEXT], headers)).json.id, first.json.id);
+    assertError(await send([PURPOSE, ...expiry('7200'), TEXT], headers), 409, 'idempotency_conflict');
+    assertError(await send([PURPOSE, TEXT], headers), 409, 'idempotency_conflict');
+  });
+
   it('401 and 403 before the body is read', async () => {
     const head = splitForm('a.jsonl', 'batch')[0];
     const never = async function* () {

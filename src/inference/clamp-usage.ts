@@ -10,12 +10,14 @@ const MAX_TOKENS = 2_147_483_647;
 export function clampUsage(reported: GenerationUsage): GenerationUsage {
   const promptTokens = clampCount(reported.promptTokens);
   const completionTokens = clampCount(reported.completionTokens);
-  const { reasoningTokens } = reported;
+  const { reasoningTokens, promptDetails, completionDetails } = reported;
   return {
     promptTokens,
     cachedTokens: Math.min(clampCount(reported.cachedTokens), promptTokens),
     completionTokens,
     ...(reasoningTokens !== undefined && { reasoningTokens: Math.min(clampCount(reasoningTokens), completionTokens) }),
+    ...(promptDetails && { promptDetails }),
+    ...(completionDetails && { completionDetails }),
   };
 }
 

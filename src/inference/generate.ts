@@ -40,7 +40,7 @@ export interface Generation {
   /** Results of screening the input and, after the end of `events`, a non-streamed answer. */
   notices(): Notices;
   /** Usage so far; after the end of `events` for any reason, the recorded usage. */
-  usage(): Required<GenerationUsage>;
+  usage(): UsedTokens;
 }
 
 /**
@@ -65,7 +65,7 @@ export async function startGeneration(
   const { priority } = call;
   const request = { ...input.value, maxTokens, scope, cacheScope: `${scope}/${model.id}`, priority };
   const notices = [input.notice];
-  const used = { ...NO_USAGE, reasoningTokens: 0 };
+  const used: UsedTokens = { ...NO_USAGE, reasoningTokens: 0 };
   const events = meteredEvents(deps, admission, modelCall, { request, signal, notices, used });
   const first = await events.next();
   if (first.done || first.value.type !== 'prompt-end') {
@@ -81,13 +81,15 @@ export async function startGeneration(
   return { cachedTokens, promptLogprobs, events, notices: () => notices, usage: () => ({ ...used }) };
 }
 
+type UsedTokens = GenerationUsage & Required<Pick<GenerationUsage, 'reasoningTokens'>>;
+
 interface MeteredRequest {
   request: GenerationRequest;
   signal: AbortSignal;
   /** The notice of the output is added. */
   notices: (ModerationNotice | null)[];
   /** Updated with each event. */
-  used: Required<GenerationUsage>;
+  used: UsedTokens;
 }
 
 /**

@@ -84,7 +84,7 @@ export class ModelCall<Engine> {
     const queueMs = Math.min(Math.round(this.queueMs), durationMs);
     this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs, queueMs });
     call.countTokens?.(usage.promptTokens + usage.completionTokens);
-    const { promptTokens, cachedTokens, completionTokens } = usage;
+    const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage;
     const record: UsageRecord = {
       id: newId('usage'),
       organizationId: caller.organizationId,
@@ -94,6 +94,7 @@ export class ModelCall<Engine> {
       operation: kind,
       model: model.id,
       ...{ promptTokens, cachedTokens, completionTokens },
+      ...(reasoningTokens !== undefined && { reasoningTokens }),
       searches: 0,
       rerankUnits: kind === 'rerank' ? this.#inputs : 0,
       costMicros: costMicros(usage, model.pricing, isBatchLine),

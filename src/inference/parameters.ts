@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Deps } from '../deps.ts';
-import type { Sampling } from '../engines/engine.ts';
+import { COMPLETION_DETAILS, PROMPT_DETAILS, type Sampling } from '../engines/engine.ts';
 import { invalidValue } from '../errors.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
@@ -31,7 +31,12 @@ export const SamplingFields = {
           description: 'End the stream with a chunk that has `usage` and no choices. `usage` of the others is null.',
         }),
       ),
-      include_obfuscation: Type.Optional(Type.Boolean({ description: 'Ignored: streams have no padding.' })),
+      include_obfuscation: Type.Optional(
+        Type.Boolean({
+          description:
+            'Pad the chunks of a chat completion with random characters in `obfuscation`, so that their sizes tell less. Unlike at OpenAI, the default is false.',
+        }),
+      ),
     }),
   ),
   stop: Type.Optional(
@@ -48,8 +53,10 @@ export const SamplingFields = {
       description: "Token id of the model's own tokenizer to what is added to its logit.",
     }),
   ),
-  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Ignored.' })),
-  service_tier: Type.Optional(Type.String({ description: 'Ignored: there is one tier.' })),
+  metadata: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Repeated in a chat completion; ignored elsewhere.' }),
+  ),
+  service_tier: Type.Optional(Type.String({ description: 'There is one tier: answers name it `default`.' })),
   prompt_cache_key: Type.Optional(
     Type.String({ description: 'Ignored: the prefix cache finds shared prefixes by itself.' }),
   ),
@@ -131,6 +138,12 @@ export const Verbosity = Type.Enum(['low', 'medium', 'high'], {
   description: 'For upstream servers; ignored by other engines.',
 });
 
+/** Counts that only some upstreams report. */
+const reportedCounts = <const Names extends readonly string[]>(names: Names) =>
+  Object.fromEntries(
+    names.map((name) => [name, Type.Optional(Type.Integer({ description: 'If the upstream server reports it.' }))]),
+  ) as Record<Names[number], ReturnType<typeof Type.Optional<ReturnType<typeof Type.Integer>>>>;
+
 /** Token usage in every completion. */
 export const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
@@ -138,9 +151,11 @@ export const Usage = Type.Object({
   total_tokens: Type.Integer(),
   prompt_tokens_details: Type.Object({
     cached_tokens: Type.Integer({ description: 'Tokens served from the prefix cache.' }),
+    ...reportedCounts(PROMPT_DETAILS),
   }),
   completion_tokens_details: Type.Object({
     reasoning_tokens: Type.Integer({ description: 'Tokens of `reasoning_content`.' }),
+    ...reportedCounts(COMPLETION_DETAILS),
   }),
 });
 

@@ -24,14 +24,14 @@ export function newHead(deps: Pick<Deps, 'now'>, { model }: Admission): Completi
   };
 }
 
-/** Usage in the format of the API. Both details are always present, and at most the tokens that they are part of. */
+/** Usage in the format of the API. Cached and reasoning tokens are always present. */
 export function viewUsage(usage: GenerationUsage): Usage {
   return {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     total_tokens: usage.promptTokens + usage.completionTokens,
-    prompt_tokens_details: { cached_tokens: Math.min(usage.cachedTokens, usage.promptTokens) },
-    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+    prompt_tokens_details: { ...usage.promptDetails, cached_tokens: Math.min(usage.cachedTokens, usage.promptTokens) },
+    completion_tokens_details: { ...usage.completionDetails, reasoning_tokens: usage.reasoningTokens ?? 0 },
   };
 }
 

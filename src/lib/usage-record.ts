@@ -19,6 +19,8 @@ export interface UsageRecord {
   promptTokens: number;
   cachedTokens: number;
   completionTokens: number;
+  /** Completion tokens that were reasoning; not stored. */
+  reasoningTokens?: number;
   /** Searches of knowledge bases that the call made. */
   searches: number;
   /** Documents that a reranker scored. */

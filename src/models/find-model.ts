@@ -21,6 +21,7 @@ export function viewModel(model: ModelView): Model {
     default_temperature: model.engine === null ? null : (model.engine.features().defaultTemperature ?? 1),
     context_length: modelContextTokens(model),
     pricing: model.pricing,
+    shutdown_date: model.shutdownDate ?? null,
     backend: modelBackend(model),
   };
 }

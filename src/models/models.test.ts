@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
+import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
 import { listSchema } from '../db/page.ts';
+import { viewModel } from './find-model.ts';
 import { Model } from './schema.ts';
 
 describe('GET /v1/models', () => {
@@ -25,6 +27,13 @@ describe('GET /v1/models', () => {
     assert.equal(json.context_length, 4096);
     assert.deepEqual(json.backend, { engine: 'local', model: 'scripted', parameters: 1, ready: true });
     assert.ok(json.pricing.prompt > 0 && json.pricing.completion > 0);
+  });
+
+  it('has no day of its removal unless one is announced', async () => {
+    assert.equal((await api.send('GET', '/v1/models/general-8b')).json.shutdown_date, null);
+    const model = viewModel({ ...servedModel(scriptedEngine(4_096)), shutdownDate: '2027-03-31' });
+    assertSchema(Model, model);
+    assert.equal(model.shutdown_date, '2027-03-31');
   });
 
   it('says of an id that nothing serves that it is not ready', async () => {

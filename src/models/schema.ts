@@ -27,6 +27,9 @@ export const Model = Type.Object(
       completion: Type.Number(),
       unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens']),
     }),
+    shutdown_date: Type.Union([Type.String(), Type.Null()], {
+      description: 'Day on which the operator will remove the model; null if none is announced.',
+    }),
     backend: Type.Object(
       {
         engine: Type.Enum(['bundled', 'local', 'upstream']),
@@ -55,6 +58,7 @@ export const Model = Type.Object(
         default_temperature: 0,
         context_length: 4096,
         pricing: { prompt: 0.0001, completion: 0.0002, unit: 'per_1k_tokens' },
+        shutdown_date: null,
         backend: { engine: 'bundled', model: 'quire-chat-2', parameters: 6163712, ready: true },
       },
     ],

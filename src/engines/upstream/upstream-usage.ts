@@ -1,5 +1,11 @@
 import { isRecord } from '../../lib/json.ts';
-import type { ChatPrompt, GenerationUsage, TextPrompt } from '../engine.ts';
+import {
+  type ChatPrompt,
+  COMPLETION_DETAILS,
+  type GenerationUsage,
+  PROMPT_DETAILS,
+  type TextPrompt,
+} from '../engine.ts';
 import { countImages, IMAGE_TOKENS } from '../prompt-images.ts';
 import type { UpstreamChunk } from './upstream-chunk.ts';
 
@@ -33,7 +39,19 @@ export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage |
     completionTokens,
     cachedTokens: Math.min(cached ?? count(timed['cache_n']) ?? 0, promptTokens),
     ...(reasoningTokens !== null && { reasoningTokens }),
+    ...readDetails('promptDetails', details, PROMPT_DETAILS),
+    ...readDetails('completionDetails', made, COMPLETION_DETAILS),
   };
+}
+
+/** The reported counts of those names; nothing without any. */
+function readDetails(field: 'promptDetails' | 'completionDetails', details: unknown, names: readonly string[]) {
+  const reported = isRecord(details) ? details : {};
+  const counts = names.flatMap((name) => {
+    const tokens = count(reported[name]);
+    return tokens === null ? [] : [[name, tokens]];
+  });
+  return counts.length === 0 ? {} : { [field]: Object.fromEntries(counts) };
 }
 
 /** Reported tokens of a request without a completion; null when there are none, or fewer than `least`. */

@@ -146,6 +146,7 @@ async function insertArchive(
     ...stored,
     status: 'uploaded',
     statusDetails: null,
+    expiresAt: null,
     createdAt: new Date(deps.now()),
   });
   return id;

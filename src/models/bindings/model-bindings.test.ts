@@ -128,6 +128,14 @@ describe('ModelBindings', () => {
     await a.bindings.rebind({ 'general-8b': null });
   });
 
+  it('the day of a removal is that of the id in the configuration file, and not that of its target', async () => {
+    const mine: Config['models'] = { mine: { base_urls: ['http://a/v1'], shutdown_date: '2027-03-31' } };
+    const aliases = { old: { alias: 'mine', shutdown_date: '2027-01-01' }, short: { alias: 'mine' } };
+    const { bindings } = await startProcess(new Set(), { ...mine, ...aliases });
+    const days = ['mine', 'old', 'short', 'general-8b'].map((id) => bindings.registry.get(id)?.shutdownDate);
+    assert.deepEqual(days, ['2027-03-31', '2027-01-01', undefined, undefined]);
+  });
+
   it('images go to servers with the capability vision only, under aliases too', async () => {
     const vision: Config['models'] = { mine: { base_urls: ['http://a/v1'], capabilities: ['vision'] } };
     const others: Config['models'] = { short: { alias: 'mine' }, plain: { base_urls: ['http://a/v1'] } };

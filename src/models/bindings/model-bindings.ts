@@ -359,14 +359,14 @@ export class ModelBindings {
   async #describe(id: string, binding: Binding | undefined): Promise<ServedModel> {
     const entry = CATALOGUE.find((candidate) => candidate.id === id);
     const kind = modelKind(id);
-    const [fallback] = CATALOGUE;
     return {
       id,
       createdAt: await this.#createdAt(id),
       ownedBy: entry === undefined ? 'operator' : OWNER,
       capabilities: kind === 'generation' ? GENERATION : NO_GENERATION,
       maxContextTokens: binding?.context_length ?? entry?.maxContextTokens ?? null,
-      pricing: binding?.pricing ?? (entry ?? (fallback as CatalogueEntry)).pricing,
+      pricing: binding?.pricing ?? (entry ?? (CATALOGUE[0] as CatalogueEntry)).pricing,
+      shutdownDate: this.#config.models[id]?.shutdown_date,
       engine: null,
     };
   }
@@ -381,14 +381,14 @@ export class ModelBindings {
   async #withAliases(models: readonly ServedModel[]): Promise<ServedModel[]> {
     const settings = this.#config.models;
     const served = new Map(models.map((model) => [model.id, model]));
-    for (const [id, { alias, pricing }] of Object.entries(settings)) {
+    for (const [id, { alias, pricing, shutdown_date: shutdownDate }] of Object.entries(settings)) {
       if (alias === undefined || !this.#kinds?.has(modelKind(alias))) continue;
       const target = served.get(alias);
       if (target === undefined || settings[alias]?.alias !== undefined) {
         throw new OperatorError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
       }
       const createdAt = await this.#createdAt(id);
-      served.set(id, { ...target, id, createdAt, ...(pricing && { pricing }) });
+      served.set(id, { ...target, id, createdAt, ...(pricing && { pricing }), shutdownDate });
     }
     return [...served.values()];
   }

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "files_by_expiry" ON "files" USING btree ("expires_at") WHERE "files"."expires_at" is not null;
