@@ -1,4 +1,5 @@
 import { pruneAuditEvents } from './audit/prune-events.ts';
+import type { Backups } from './backup/backups.ts';
 import { RUN_BATCH, RUN_RANGE } from './batches/batch-job.ts';
 import { type BatchWorkerDeps, createBatchWorker } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
@@ -45,11 +46,21 @@ const INDEX_CHECK_MS = 24 * HOUR_MS;
 /** Short, because searches are rejected during a repair. */
 const INDEX_REPAIR_MS = 5_000;
 
+/** Listing a small folder. A segment of WAL is archived within this time after it is complete. */
+const ARCHIVE_MS = 2_000;
+
+/** Interval of the check whether a base backup is due: a comparison of times. */
+const BACKUP_CHECK_MS = 10_000;
+
 /** Data of a deleted organization is deleted within this time. */
 const PURGE_MS = 5_000;
 
 /** Dependencies of the background work. */
-export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps & EvaluationWorkerDeps & PurgeDeps;
+export type WorkerDeps = IngestionWorkerDeps &
+  BatchWorkerDeps &
+  BackgroundDeps &
+  EvaluationWorkerDeps &
+  PurgeDeps & { backups: Backups | null };
 
 /** Creates the queues of all jobs. A process that only enqueues jobs needs them, too. */
 export function defineJobs(queue: Pick<JobQueue, 'define'>): Promise<void> {
@@ -89,7 +100,16 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repair(deps) },
     { name: 'sync scheduled data sources', everyMs: MINUTE_MS, run: () => syncDueSources(deps) },
     { name: 'run scheduled evaluations', everyMs: MINUTE_MS, run: () => runDueSets(deps) },
+    ...declareBackupTasks(deps.backups, signal),
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
+  ];
+}
+
+function declareBackupTasks(backups: Backups | null, signal: AbortSignal): Task[] {
+  if (backups === null) return [];
+  return [
+    { name: 'archive WAL', everyMs: ARCHIVE_MS, run: () => backups.archive(signal) },
+    { name: 'scheduled backup', everyMs: BACKUP_CHECK_MS, run: () => backups.createIfDue(signal) },
   ];
 }
 

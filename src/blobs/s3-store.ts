@@ -75,7 +75,8 @@ export function openS3Store(url: string): BlobStore {
   };
 }
 
-function createClient(location: S3Location): S3Client {
+/** Creates a client of the store of a location. Its errors of outages are `StoreUnavailableError`s. */
+export function createClient(location: S3Location): S3Client {
   const { endpoint, region, pathStyle } = location;
   const agent = { maxSockets: MAX_CONNECTIONS, keepAlive: true };
   const client = new S3Client({
@@ -122,7 +123,7 @@ function translateError(error: unknown, { bucket, endpoint }: S3Location): unkno
 }
 
 /** Passes a body through: its connection may break after the head of the response. */
-async function* translateErrors(body: Readable, location: S3Location): AsyncGenerator<Uint8Array> {
+export async function* translateErrors(body: Readable, location: S3Location): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (error) {
@@ -131,12 +132,12 @@ async function* translateErrors(body: Readable, location: S3Location): AsyncGene
 }
 
 /** Aborts a request whose response has not begun in time. */
-async function withHeadTimeout<T>(
+export async function withHeadTimeout<T>(
   signal: AbortSignal,
   send: (options: { abortSignal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
   const tooLate = new AbortController();
-  const reason = new StoreUnavailableError(`The blob store did not respond within ${HEAD_TIMEOUT_MS / 1000} s.`);
+  const reason = new StoreUnavailableError(`The S3 store did not respond within ${HEAD_TIMEOUT_MS / 1000} s.`);
   const timer = setTimeout(() => tooLate.abort(reason), HEAD_TIMEOUT_MS);
   try {
     return await send({ abortSignal: AbortSignal.any([signal, tooLate.signal]) });
@@ -164,7 +165,8 @@ async function abortUploads(
   }
 }
 
-async function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {
+/** Resolves with null for a response with status 404. */
+export async function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {
   try {
     return await response;
   } catch (error) {

@@ -18,9 +18,10 @@ const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'path_sty
 
 /**
  * Parses `s3://bucket/prefix?endpoint=...&region=...&path_style=true|false`. `path_style` defaults to true with an own
- * endpoint. Throws an `OperatorError` that names the defect.
+ * endpoint. Throws an `OperatorError` that names the defect and the setting.
  */
-export function parseS3Url(text: string): S3Location {
+export function parseS3Url(text: string, setting = 'QUIRE_BLOBS_URL'): S3Location {
+  const invalidUrl = (defect: string) => new OperatorError(`${setting} has a wrong value: ${defect}.`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.protocol !== 's3:' || url.hostname === '') throw invalidUrl('it must be s3://bucket/prefix');
   if (url.username !== '' || url.password !== '') {
@@ -43,6 +44,3 @@ export function parseS3Url(text: string): S3Location {
     pathStyle: pathStyle === 'true',
   };
 }
-
-const invalidUrl = (defect: string): OperatorError =>
-  new OperatorError(`QUIRE_BLOBS_URL has a wrong value: ${defect}.`);

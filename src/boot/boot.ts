@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { hasAnyApiKey } from '../accounts/store.ts';
+import type { BackupDeps, Backups } from '../backup/backups.ts';
+import { registerBackupMetrics } from '../backup/metrics.ts';
 import { openBilling } from '../billing/billing.ts';
 import type { Config } from '../config/config.ts';
 import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../config/memory-budget.ts';
@@ -37,7 +39,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { openSecrets } from './secrets.ts';
 import type { ProcessLifecycle } from './shutdown-order.ts';
 import { requireOwnStores } from './store-identities.ts';
-import { openBlobs, openDatabase, openIndex, openJobs, openLease } from './stores.ts';
+import { openBackups, openBlobs, openDatabase, openIndex, openJobs, openLease } from './stores.ts';
 
 /** Interval at which the last uses of keys are stored. */
 const KEY_USES_MS = 60_000;
@@ -51,6 +53,8 @@ export interface Booted {
   limiter: KeyRateLimiter;
   promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
+  /** Null unless `QUIRE_BACKUP_URL` is set. */
+  backups: Backups | null;
   /** Null unless traces and metrics are exported. */
   telemetry: Telemetry | null;
   /** The engines that run in this process, and those of upstreams. */
@@ -90,6 +94,7 @@ export async function boot(
   requireModelFiles(config);
   requireMemory(config, logger);
   const { db, secrets, blobs, chunks } = await openStores(config, logger, lifecycle, options);
+  const backups = await openMainBackups(options, { config, db, blobs, logger, now: Date.now }, lifecycle);
   const lease = await openLease(db, logger, lifecycle);
   await followSchema({ db, lease, logger });
   const engines = new EnginePool(config, logger, lifecycle, options.main?.engines ?? null);
@@ -108,6 +113,7 @@ export async function boot(
   if (options.processName !== undefined) metrics.setDefaultLabels({ process: options.processName });
   collectDefaultMetrics({ register: metrics });
   registerStoreMetrics(metrics, { db, lease, chunks });
+  if (backups !== null) registerBackupMetrics(metrics, backups, Date.now);
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, lease, models, logger }, lifecycle);
   const limiter = await openLimiter({ db, lease, config, models, metrics, logger }, lifecycle);
@@ -137,8 +143,17 @@ export async function boot(
     authenticator.evict(id);
     billing.evictLimits(id);
   };
-  const databaseSocket = db.socketFolder ?? null;
-  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry, engines, databaseSocket };
+  const shared = { engines, backups, databaseSocket: db.socketFolder ?? null };
+  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, telemetry, ...shared };
+}
+
+/** The main process of a service makes the backups. */
+async function openMainBackups(
+  { main }: BootOptions,
+  deps: BackupDeps,
+  lifecycle: ProcessLifecycle,
+): Promise<Backups | null> {
+  return main === undefined ? openBackups(deps, lifecycle) : null;
 }
 
 /** Opens the stores, and checks that they belong together. */

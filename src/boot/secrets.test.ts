@@ -3,9 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { SECRETS_KEY_FILE } from '../data-folder/entries.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { DecryptionError } from '../lib/secrets.ts';
-import { openSecrets, SECRETS_KEY_FILE, secretsWarning } from './secrets.ts';
+import { openSecrets, secretsWarning } from './secrets.ts';
 
 const SET = 'set by the operator, 32 characters';
 

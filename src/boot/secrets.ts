@@ -2,12 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { SECRETS_KEY_FILE } from '../data-folder/entries.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { readOptionalFile } from '../lib/read-optional-file.ts';
 import { createSecrets, type Secrets } from '../lib/secrets.ts';
-
-/** File of the generated encryption key. Credentials encrypted with a lost key cannot be decrypted. */
-export const SECRETS_KEY_FILE = 'secrets.key';
 
 const KEY_BYTES = 32;
 const KEY = /^[0-9a-f]{64}$/;

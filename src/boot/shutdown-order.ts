@@ -29,6 +29,8 @@ export const SHUTDOWN_ORDER = [
   // Returns unused credits and slots of the process.
   'process lease',
   'key uses',
+  // After the last writes: archives them.
+  'backups',
   'index',
   'blobs',
   'database',

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import { eq } from 'drizzle-orm';
 import { newMarkerKey } from '../blobs/blob-store.ts';
 import type { Config } from '../config/config.ts';
+import { SECRETS_KEY_FILE } from '../data-folder/entries.ts';
 import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { DecryptionError } from '../lib/secrets.ts';
-import { SECRETS_KEY_FILE } from './secrets.ts';
 import { storeIdentities } from './tables.ts';
 
 /** A store that belongs to one database. */

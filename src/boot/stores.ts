@@ -1,18 +1,21 @@
 import { join } from 'node:path';
+import { type BackupDeps, Backups } from '../backup/backups.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFolderStore } from '../blobs/folder-store.ts';
 import type { Config } from '../config/config.ts';
+import { SECRETS_KEY_FILE } from '../data-folder/entries.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
 import { holdsDatabase, requireNoPglite } from '../db/embedded/cluster-folder.ts';
 import { type EmbeddedDatabase, joinEmbedded, openEmbedded } from '../db/embedded/open-embedded.ts';
+import { archiveSettings } from '../db/embedded/settings.ts';
 import { openPostgres } from '../db/postgres.ts';
 import { ProcessLease } from '../leases/process-lease.ts';
 import type { Logger } from '../lib/logger.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { JobQueue, type JobQueueDeps } from '../queue/job-queue.ts';
 import { ChunkIndex } from '../search/chunk-index.ts';
 import { parseIndexUrl } from '../search/storage.ts';
-import { SECRETS_KEY_FILE } from './secrets.ts';
 import type { ProcessLifecycle } from './shutdown-order.ts';
 
 /** Exit code of a process whose database does not stay up. Supervisors restart on it. */
@@ -34,7 +37,10 @@ export function openDatabase(
   { processes = 1, socketFolder = null }: DatabaseSharing = {},
 ): Promise<Database & Partial<EmbeddedDatabase>> {
   const open = async (): Promise<Database & Partial<EmbeddedDatabase>> => {
-    if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
+    if (config.databaseUrl !== null) {
+      requireNoBackupUrl(config);
+      return openPostgres(config.databaseUrl, logger);
+    }
     if (socketFolder !== null) return joinEmbedded(socketFolder, logger);
     const folder = join(config.dataDir, 'postgres');
     if (!(await holdsDatabase(folder))) {
@@ -45,9 +51,27 @@ export function openDatabase(
       logger.error({ folder, reason }, 'embedded database does not stay up: exiting');
       process.exit(GAVE_UP_EXIT_CODE);
     };
-    return openEmbedded({ folder, logger, onGiveUp, processes });
+    const settings = config.backupUrl === null ? {} : archiveSettings(config.backupArchiveSeconds);
+    return openEmbedded({ folder, logger, settings, onGiveUp, processes });
   };
   return lifecycle.start('database', open, (db) => db.close());
+}
+
+/** Throws an `OperatorError` when backups are configured for a database that this process does not run. */
+export function requireNoBackupUrl({ backupUrl }: Pick<Config, 'backupUrl'>): void {
+  if (backupUrl === null) return;
+  throw new OperatorError(
+    'QUIRE_BACKUP_URL backs up the embedded database, and QUIRE_DATABASE_URL names another one: back that up with pgBackRest, WAL-G or the backups of its provider, and unset QUIRE_BACKUP_URL.',
+  );
+}
+
+/** Opens the backups of the embedded database; null when none are configured. */
+export function openBackups(deps: BackupDeps, lifecycle: ProcessLifecycle): Promise<Backups | null> {
+  return lifecycle.start(
+    'backups',
+    () => Backups.open(deps),
+    (backups) => backups?.close(),
+  );
 }
 
 /** Opens the blob store: S3 when `QUIRE_BLOBS_URL` is set, otherwise a folder of the data folder. */

@@ -118,6 +118,16 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./index.ts')).indexCommand(),
     },
     {
+      name: 'backup',
+      summary: 'Back up the embedded database and uploaded files, and restore them',
+      load: async () => (await import('./backup.ts')).backupCommand(),
+    },
+    {
+      name: 'restore',
+      summary: 'Restore a backup to a point in time',
+      load: async () => (await import('./restore.ts')).restoreCommand(),
+    },
+    {
       name: 'db',
       summary: 'Migrate the database',
       load: async () => (await import('./db.ts')).dbCommand(),

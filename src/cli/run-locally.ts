@@ -1,6 +1,6 @@
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../boot/shutdown-order.ts';
 import { requireOwnStores } from '../boot/store-identities.ts';
-import { openBlobs, openDatabase, openIndex } from '../boot/stores.ts';
+import { openBackups, openBlobs, openDatabase, openIndex } from '../boot/stores.ts';
 import type { Config } from '../config/config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';
@@ -34,6 +34,7 @@ export async function runLocally<T>(
     const blobs = await openBlobs(config, lifecycle);
     const chunks = await openIndex(config, lifecycle, db);
     if (needsStores) await requireOwnStores({ db, blobs, chunks, secrets: null, config });
+    const backups = await openBackups({ config, db, blobs, logger, now: Date.now }, lifecycle);
     const openModels = needsModels ? ModelBindings.start : ModelBindings.open;
     // A command that changes bindings stores which file it binds; one that only reads must not begin to fetch files.
     const files = needsModels ? null : SharedModelFiles.open({ db, blobs, config, logger });
@@ -41,7 +42,7 @@ export async function runLocally<T>(
     const models = bindings.registry;
     const evictKeys = () => {};
     const callAdminApi = openOperatorApi({ db, models, config, logger, now: Date.now, bindings, evictKeys });
-    return await run({ db, blobs, chunks, config, models, callAdminApi });
+    return await run({ db, blobs, chunks, config, models, backups, callAdminApi });
   } finally {
     await lifecycle.stop(() => {});
   }

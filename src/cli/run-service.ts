@@ -140,14 +140,14 @@ async function startService(starting: StartingService): Promise<StartedService> 
   const target = await holdFolder(starting);
   await requireFreeAddress(config);
   const booted = await bootWaiting(starting);
-  const { deps, bindings, evictKeys } = booted;
-  const state = { ...deps, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
+  const { deps, bindings, backups, evictKeys } = booted;
+  const state = { ...deps, backups, callAdminApi: openOperatorApi({ ...deps, bindings, evictKeys }) };
   target.state = state;
   const initialPull = await startInitialPull(booted, starting);
   if (starting.command === 'serve') {
     await lifecycle.start(
       'worker',
-      () => startWorker(deps, booted.telemetry),
+      () => startWorker({ ...deps, backups }, booted.telemetry),
       (worker) => worker.stop(),
     );
   } else await defineJobs(deps.jobs);

@@ -36,7 +36,7 @@ export async function runWorker(): Promise<void> {
     const { deps, telemetry } = started;
     await lifecycle.start(
       'worker',
-      () => startWorker(deps, telemetry),
+      () => startWorker({ ...deps, backups: null }, telemetry),
       (worker) => worker.stop(),
     );
     const url = await serveHealth(config, started, lifecycle);

@@ -1,3 +1,4 @@
+import type { Backups } from '../backup/backups.ts';
 import type { Deps } from '../deps.ts';
 import type { ProcessStatus } from '../health/engine-schema.ts';
 import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
@@ -9,6 +10,8 @@ export const ADMIN_API = 'admin api';
 export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {
   /** Absent unless the running service has several processes. */
   listProcesses?: () => Promise<ProcessStatus[]>;
+  /** Null unless `QUIRE_BACKUP_URL` is set. */
+  backups: Backups | null;
   callAdminApi(request: OperatorRequest): Promise<OperatorResponse>;
 };
 

@@ -3,6 +3,7 @@ import { forgetStore, type StoreName } from '../boot/store-identities.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { checkEngines, checkStores, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
 import { listEngines } from '../health/list-engines.ts';
+import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
 import type { OperatorRequest } from './operator-api.ts';
 import { ADMIN_API, type StateCommand } from './state-command.ts';
@@ -10,6 +11,7 @@ import { ADMIN_API, type StateCommand } from './state-command.ts';
 /** Commands that need the database, by name. Input and result are JSON, because they may cross the command socket. */
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   [ADMIN_API]: (deps, input) => deps.callAdminApi(input as unknown as OperatorRequest),
+  ...BACKUP_COMMANDS,
   ...INDEX_COMMANDS,
   ps: listEngines,
   'db migrate': ({ db }) => db.migrate(),

@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { requirePrivateHosts } from '../lib/address-policy.ts';
 import { parseRateLimits } from '../lib/parse-rate-limits.ts';
 import { parseTrustedProxies } from '../lib/parse-trusted-proxies.ts';
+import { BACKUP_SETTINGS } from './backup-settings.ts';
 import { CLIENT_DEFAULTS } from './defaults.ts';
 import { PROCESS_SETTINGS } from './process-settings.ts';
 import { SIGN_IN_SETTINGS } from './sign-in.ts';
@@ -92,6 +93,7 @@ export const SETTINGS = {
     description:
       'S3-compatible store for the search index, instead of the folder `index` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Required when several processes search. Credentials as for `QUIRE_BLOBS_URL`.',
   },
+  ...BACKUP_SETTINGS,
   bootstrapApiKey: {
     env: 'QUIRE_BOOTSTRAP_API_KEY',
     file: null,

@@ -1,3 +1,6 @@
+/** File of the generated encryption key. Credentials encrypted with a lost key cannot be decrypted. */
+export const SECRETS_KEY_FILE = 'secrets.key';
+
 /** Names of all entries that Quire creates in its data folder. */
 const NAMES: ReadonlySet<string> = new Set([
   'blobs',
@@ -13,7 +16,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'quire-processes.sock',
   'quire.lock',
   'quire.sock',
-  'secrets.key',
+  SECRETS_KEY_FILE,
   'tmp',
 ]);
 
@@ -23,7 +26,7 @@ export const TRACES: ReadonlySet<string> = new Set([
   'quire-processes.sock',
   'quire.lock',
   'quire.sock',
-  'secrets.key',
+  SECRETS_KEY_FILE,
 ]);
 
 /** Whether Quire creates an entry of this name in its data folder; `NAME.SUFFIX` is a temporary one of NAME. */

@@ -69,6 +69,11 @@ export interface Database {
    */
   withLock<T>(name: string, task: () => Promise<T>): Promise<T>;
   /**
+   * Runs the task with a connection of its own, whose statements have no time limit. For work that PostgreSQL ties to
+   * one session, such as a base backup.
+   */
+  withSession<T>(task: (session: Pick<Database, 'execute'>) => Promise<T>): Promise<T>;
+  /**
    * Migrates the tables to this version. Safe when several processes start together. Returns the names of contract
    * migrations that are postponed because processes of an older version run.
    */

@@ -1,5 +1,5 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
-import type { PoolConfig } from 'pg';
+import { Client, type ClientBase, type Pool, type PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { runForOrganization } from '../lib/organization-context.ts';
@@ -77,12 +77,8 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
       runForOrganization('', () =>
         running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),
       ),
-    execute: (text, values) =>
-      running(text, async () => {
-        // Several statements return several results, which the driver's types do not cover.
-        const results = [await pool.query(text, values)].flat();
-        return { rows: results.flatMap(({ rows }) => rows) };
-      }),
+    execute: (text, values) => execute(pool, text, values),
+    withSession: (task) => withSession({ ...connection, application_name: 'quire-session' }, task),
     connections: () => pool.use(),
     check: () => check(),
     migrate: () => migrate(pool, { logger, isAlone: startsAlone }),
@@ -92,6 +88,29 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
       await Promise.all([pool.end(), notifications.close(), locks.close()]);
     }),
   };
+}
+
+function execute(connection: Pool | ClientBase, text: string, values?: unknown[]): Promise<{ rows: unknown[] }> {
+  return running(text, async () => {
+    // Several statements return several results, which the driver's types do not cover.
+    const results = [await connection.query(text, values)].flat();
+    return { rows: results.flatMap(({ rows }) => rows) };
+  });
+}
+
+async function withSession<T>(
+  options: PoolConfig,
+  task: (session: Pick<Database, 'execute'>) => Promise<T>,
+): Promise<T> {
+  const client = new Client({ ...options, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  // The next statement of the task fails.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await task({ execute: (text, values) => execute(client, text, values) });
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 function closeOnce(close: () => Promise<void>): () => Promise<void> {

@@ -22,7 +22,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['connectors'],
   ['knowledge-bases', 'mcp-servers'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
-  ['responses', 'batches'],
+  ['responses', 'batches', 'backup'],
   ['protocols', 'evaluations'],
   ['chats'],
   ['retention'],

@@ -31,6 +31,8 @@ export function parseLogLine(line: string): ServerMessage | null {
 export function logLevel({ backend, severity, message }: ServerMessage): 'debug' | 'info' | 'warn' | 'error' {
   if (severity === 'PANIC') return 'error';
   if (backend.endsWith('client backend')) return 'debug';
+  // It warns that there is no command for each segment, which is intended (`archiveSettings`).
+  if (backend === 'archiver') return 'debug';
   if (severity === 'FATAL' || severity === 'ERROR') return 'error';
   if (severity === 'WARNING') return 'warn';
   // Logged, because operators wait for crash recovery, which may take minutes.

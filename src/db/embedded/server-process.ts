@@ -46,14 +46,19 @@ export interface ServerPlace {
   logger: Logger;
   /** Processes of the service that connect to it; 1 by default. */
   processes?: number;
+  /** Settings that replace those of `SERVER_SETTINGS`. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** Starts `postgres` on a cluster. */
 export function startServer(
-  { folder, processes, logger }: ServerPlace,
+  { folder, processes, settings, logger }: ServerPlace,
   { user, runtime }: ServerChoice,
 ): ServerProcess {
-  const command = [programPath(runtime, 'postgres'), ...serverArguments(user.dataPath(folder), { processes })];
+  const command = [
+    programPath(runtime, 'postgres'),
+    ...serverArguments(user.dataPath(folder), { processes, settings }),
+  ];
   const child = launch(user, folder, command);
   const log = child.stderr === null ? { failures: [] } : forwardLog(child.stderr, logger);
   // Kills the server when this process exits without stopping it; on Linux also when this process is killed (`server-

@@ -55,9 +55,9 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   data_sync_retry: 'off',
   restart_after_crash: 'on',
 
-  // WAL: no replication; 256 MB bound crash recovery to seconds, and the disk that an idle service keeps to two
-  // segments.
-  wal_level: 'minimal',
+  // WAL: no replication, but complete enough for base backups, also when they are configured later. 256 MB bound crash
+  // recovery to seconds, and the disk that an idle service keeps to two segments.
+  wal_level: 'replica',
   max_wal_senders: '0',
   max_wal_size: '256MB',
   min_wal_size: '32MB',
@@ -83,18 +83,37 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
  */
 const syncMethod = (platform: string): 'syncfs' | 'fsync' => (platform === 'linux' ? 'syncfs' : 'fsync');
 
-/** Arguments of `postgres` for a database folder. `processes`: processes of the service that connect to it. */
+/**
+ * Settings with which the server can be backed up while it runs. Completed WAL segments stay in `pg_wal`, marked
+ * `.ready`, until `backup/wal-archiver.ts` has archived them: without a command, PostgreSQL only marks them, so that no
+ * process is started for each segment. `archiveSeconds`: a segment is completed after this time.
+ */
+export function archiveSettings(archiveSeconds: number): Record<string, string> {
+  return { archive_mode: 'on', archive_command: '', archive_timeout: String(archiveSeconds) };
+}
+
+/** Options of a server's command line. */
+interface ArgumentOptions {
+  /** Processes of the service that connect to it. */
+  processes?: number | undefined;
+  /** Settings that replace those of `SERVER_SETTINGS`. */
+  settings?: Readonly<Record<string, string>> | undefined;
+  platform?: string;
+}
+
+/** Arguments of `postgres` for a database folder. */
 export function serverArguments(
   dataDirectory: string,
-  { processes = 1, platform = process.platform }: { processes?: number | undefined; platform?: string } = {},
+  { processes = 1, settings = {}, platform = process.platform }: ArgumentOptions = {},
 ): string[] {
   const connections = processes * PROCESS_CONNECTIONS + OTHER_CONNECTIONS;
-  const settings = {
+  const all = {
     ...SERVER_SETTINGS,
+    ...settings,
     max_connections: String(connections),
     recovery_init_sync_method: syncMethod(platform),
   };
-  return ['-D', dataDirectory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  return ['-D', dataDirectory, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
 /** Arguments of `initdb`. Text is compared by code point and classified by Unicode, on every machine alike. */

@@ -1,5 +1,5 @@
-import { CronExpressionParser } from 'cron-parser';
 import { invalidValue } from '../../errors.ts';
+import { nextCronTime } from '../../lib/next-cron-time.ts';
 
 /** Minimum time between two syncs of a schedule. */
 const MIN_INTERVAL_MS = 5 * 60_000;
@@ -11,7 +11,7 @@ const CHECKED_OCCURRENCES = 12;
 export function nextRun(schedule: string, after: Date): Date {
   const interval = parseInterval(schedule);
   if (interval !== null) return new Date(after.getTime() + interval);
-  return CronExpressionParser.parse(schedule, { currentDate: after, tz: 'UTC' }).next().toDate();
+  return nextCronTime(schedule, after);
 }
 
 /** Throws 400 unless the schedule is an interval or a cron expression whose syncs are at least five minutes apart. */

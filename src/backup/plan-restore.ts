@@ -1,0 +1,124 @@
+import { OperatorError } from '../lib/operator-error.ts';
+import type { Manifest } from './manifest.ts';
+import { type ArchivedWal, isSegment, segmentNumber, segmentOfLsn, walTimeline } from './wal-names.ts';
+
+/** What a target holds. */
+export interface BackupInventory {
+  /** Oldest first. */
+  backups: readonly Manifest[];
+  wal: readonly ArchivedWal[];
+  /** Content of the history file of the newest timeline; null when no restored database has archived WAL. */
+  history: string | null;
+}
+
+/** Which state is restored. */
+export interface RestoreRequest {
+  /** Base backup to begin with; null: the newest suitable one. */
+  id: string | null;
+  /** Unix milliseconds; null: the end of the archived WAL. */
+  atMs: number | null;
+}
+
+/** How a state is restored. */
+export interface RestorePlan {
+  backup: Manifest;
+  /** The WAL from the base backup up to the first gap, with all histories of timelines. */
+  wal: readonly ArchivedWal[];
+  /** Latest time that can be restored with this base backup, Unix milliseconds. */
+  untilMs: number;
+}
+
+/** A timeline that the newest one descends from, and the segment in which it was left. */
+interface Ancestor {
+  timeline: number;
+  leftAt: number;
+}
+
+/** Chooses the base backup and the WAL of a restore. Throws an `OperatorError` that names the times possible. */
+export function planRestore(inventory: BackupInventory, { id, atMs }: RestoreRequest): RestorePlan {
+  const usable = usableBackups(inventory);
+  const [oldest] = usable;
+  if (oldest === undefined) throw new OperatorError('The backup target holds no complete backup.');
+  const candidates = id === null ? usable : usable.filter((backup) => backup.id === id);
+  if (candidates.length === 0) {
+    throw new OperatorError(
+      `There is no backup '${id}' to restore. There are: ${usable.map((each) => each.id).join(', ')}.`,
+    );
+  }
+  const backup = candidates.findLast(({ consistentAt }) => atMs === null || consistentAt <= atMs);
+  if (backup === undefined) {
+    const first = candidates[0] ?? oldest;
+    throw new OperatorError(
+      `${formatInstant(atMs ?? 0)} cannot be restored: the ${id === null ? 'first backup' : `backup ${id}`} is of ${formatInstant(first.consistentAt)}.`,
+    );
+  }
+  const { wal, untilMs } = reachableWal(inventory, backup);
+  if (atMs !== null && atMs > untilMs) {
+    throw new OperatorError(
+      `${formatInstant(atMs)} cannot be restored: the archived WAL ends at ${formatInstant(untilMs)}. Without --at, that time is restored.`,
+    );
+  }
+  return { backup, wal, untilMs };
+}
+
+/** Formats a time for operators: UTC with milliseconds, as `--at` accepts it. */
+export const formatInstant = (ms: number): string => new Date(ms).toISOString();
+
+/** Backups from which the newest timeline can be reached. The others belong to states that a restore abandoned. */
+export function usableBackups({ backups, wal, history }: BackupInventory): readonly Manifest[] {
+  const ancestors = parseHistory(history);
+  const newest = newestTimeline(wal, backups);
+  return backups.filter(({ timeline, lastSegment }) => {
+    if (timeline === newest) return true;
+    const ancestor = ancestors.find((each) => each.timeline === timeline);
+    return ancestor !== undefined && segmentNumber(lastSegment) <= ancestor.leftAt;
+  });
+}
+
+/** The WAL that follows a backup without a gap, and the time at which it ends. */
+export function reachableWal(
+  { wal, history, backups }: BackupInventory,
+  backup: Manifest,
+): Pick<RestorePlan, 'wal' | 'untilMs'> {
+  const line = new Set([...parseHistory(history).map(({ timeline }) => timeline), newestTimeline(wal, backups)]);
+  const byNumber = new Map<number, ArchivedWal[]>();
+  for (const file of wal) {
+    if (!isSegment(file.file) || !line.has(walTimeline(file.file))) continue;
+    const number = segmentNumber(file.file);
+    byNumber.set(number, [...(byNumber.get(number) ?? []), file]);
+  }
+  const reachable = wal.filter(({ file }) => !isSegment(file));
+  let untilMs = backup.consistentAt;
+  let number = segmentNumber(backup.firstSegment);
+  for (let files = byNumber.get(number); files !== undefined; files = byNumber.get(++number)) {
+    reachable.push(...files);
+    // A segment of an abandoned timeline is longer than what the newest one has of it.
+    const [last] = files.toSorted((a, b) => walTimeline(b.file) - walTimeline(a.file));
+    untilMs = Math.max(untilMs, last?.completeMs ?? 0);
+  }
+  if (number <= segmentNumber(backup.lastSegment)) {
+    throw new OperatorError(`The backup ${backup.id} cannot be restored: its WAL is not complete in the target.`);
+  }
+  return { wal: reachable, untilMs };
+}
+
+/** Name of the history file of the newest timeline; null when there is only the first timeline. */
+export function newestHistory(wal: readonly ArchivedWal[]): ArchivedWal | null {
+  const histories = wal.filter(({ file }) => !isSegment(file));
+  return histories.toSorted((a, b) => walTimeline(b.file) - walTimeline(a.file))[0] ?? null;
+}
+
+function newestTimeline(wal: readonly ArchivedWal[], backups: readonly Manifest[]): number {
+  const history = newestHistory(wal);
+  return history === null ? (backups.at(-1)?.timeline ?? 1) : walTimeline(history.file);
+}
+
+/** Lines of a history file: timeline, the position at which it was left, and a reason. */
+function parseHistory(history: string | null): Ancestor[] {
+  return (history ?? '').split('\n').flatMap((line) => {
+    const [, timeline, lsn] = /^\s*(\d+)\s+([0-9A-F]+\/[0-9A-F]+)/.exec(line) ?? [];
+    return timeline === undefined || lsn === undefined
+      ? []
+      : [{ timeline: Number(timeline), leftAt: segmentOfLsn(lsn) }];
+  });
+}
