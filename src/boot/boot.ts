@@ -112,8 +112,7 @@ export async function boot(
   const metrics = new Registry();
   if (options.processName !== undefined) metrics.setDefaultLabels({ process: options.processName });
   collectDefaultMetrics({ register: metrics });
-  registerStoreMetrics(metrics, { db, lease, chunks });
-  if (backups !== null) registerBackupMetrics(metrics, backups, Date.now);
+  registerStoreMetrics(metrics, { db, lease, chunks, backups });
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, lease, models, logger }, lifecycle);
   const limiter = await openLimiter({ db, lease, config, models, metrics, logger }, lifecycle);
@@ -231,7 +230,11 @@ function openPromptCache(
   );
 }
 
-function registerStoreMetrics(metrics: Registry, { db, lease, chunks }: Pick<Deps, 'db' | 'lease' | 'chunks'>): void {
+function registerStoreMetrics(
+  metrics: Registry,
+  { db, lease, chunks, backups }: Pick<Deps, 'db' | 'lease' | 'chunks'> & { backups: Backups | null },
+): void {
+  if (backups !== null) registerBackupMetrics(metrics, backups, Date.now);
   addGauge(metrics, 'quire_build_info', 'Version of this process.', ['version']).set({ version: VERSION }, 1);
   registerPoolMetrics(metrics, db);
   registerLeaseMetrics(metrics, lease);
