@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { nextCronTime } from '../lib/next-cron-time.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type BackupProgress, createBackup } from './create-backup.ts';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { openTarget } from './open-target.ts';
 import { pruneBackups } from './prune-backups.ts';
 import { BackupRepository } from './repository.ts';
@@ -30,8 +30,8 @@ export class Backups {
   readonly #stopping = new AbortController();
   #repository: BackupRepository | null = null;
   /** Undefined until the target was listed. */
-  #last: Manifest | null | undefined = undefined;
-  #creating: Promise<Manifest> | null = null;
+  #last: BackupManifest | null | undefined = undefined;
+  #creating: Promise<BackupManifest> | null = null;
   #retryAtMs = 0;
   progress: BackupProgress | null = null;
   failures = { base: 0, wal: 0 };
@@ -67,7 +67,7 @@ export class Backups {
   }
 
   /** The newest base backup; null when there is none or the target was not listed yet. */
-  get last(): Manifest | null {
+  get last(): BackupManifest | null {
     return this.#last ?? null;
   }
 
@@ -108,7 +108,7 @@ export class Backups {
   }
 
   /** Makes a backup now, and deletes outdated ones. Throws an `OperatorError` while another one is made. */
-  async create(signal: AbortSignal = this.#stopping.signal): Promise<Manifest> {
+  async create(signal: AbortSignal = this.#stopping.signal): Promise<BackupManifest> {
     if (this.#creating !== null) throw new OperatorError('A backup is being made; try again when it is complete.');
     this.#creating = this.#create(AbortSignal.any([signal, this.#stopping.signal]));
     try {
@@ -123,7 +123,7 @@ export class Backups {
     }
   }
 
-  async #create(signal: AbortSignal): Promise<Manifest> {
+  async #create(signal: AbortSignal): Promise<BackupManifest> {
     const { config } = this.#deps;
     const repository = await this.openRepository(signal);
     // A gap that appears during the backup is behind its start.

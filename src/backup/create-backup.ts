@@ -12,7 +12,7 @@ import { readOptionalFile } from '../lib/read-optional-file.ts';
 import { VERSION } from '../lib/version.ts';
 import { archiveAllBlobs } from './archive-blobs.ts';
 import { listClusterFiles } from './cluster-files.ts';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { groupIntoPacks } from './packs.ts';
 import { type BackupRepository, baseObjectName, secretsObjectName } from './repository.ts';
 import { startBaseBackup, stopBaseBackup, sumContents } from './store.ts';
@@ -43,7 +43,7 @@ export interface CreateDeps extends Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'
  * Makes a base backup of the running database, with all uploaded files and the key of stored credentials. Removes the
  * remains of an interrupted one first.
  */
-export async function createBackup(deps: CreateDeps, signal: AbortSignal): Promise<Manifest> {
+export async function createBackup(deps: CreateDeps, signal: AbortSignal): Promise<BackupManifest> {
   const { repository, now } = deps;
   await deleteUnfinished(repository, signal);
   const startedAt = now();
@@ -52,7 +52,7 @@ export async function createBackup(deps: CreateDeps, signal: AbortSignal): Promi
   const copy = new BaseCopy(deps, id);
   const copied = await deps.db.withSession((session) => copy.run(session, signal));
   const hasSecretsKey = await putSecretsKey(deps, id, signal);
-  const manifest: Manifest = { format: 1, id, version: VERSION, startedAt, ...copied, hasSecretsKey };
+  const manifest: BackupManifest = { format: 1, id, version: VERSION, startedAt, ...copied, hasSecretsKey };
   await untilArchived(deps.archiver, repository, manifest.lastSegment, signal);
   await repository.put(baseObjectName(id, 'manifest'), textStream(JSON.stringify(manifest)), signal);
   const tookMs = now() - startedAt;
@@ -61,7 +61,7 @@ export async function createBackup(deps: CreateDeps, signal: AbortSignal): Promi
 }
 
 /** Size of the content of a backup: database and uploaded files. */
-export const totalBytes = ({ packs, blobs }: Manifest): number =>
+export const totalBytes = ({ packs, blobs }: BackupManifest): number =>
   packs.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, blobs.bytes);
 
 /** Sorts by time: `20261123-100000-4f2a9c`. */
@@ -77,7 +77,7 @@ function newBackupId(nowMs: number): string {
 class BaseCopy {
   readonly #deps: CreateDeps;
   readonly #id: string;
-  readonly #packs: Manifest['packs'] = [];
+  readonly #packs: BackupManifest['packs'] = [];
   readonly #progress: BackupProgress = { doneBytes: 0, totalBytes: 0 };
 
   constructor(deps: CreateDeps, id: string) {
@@ -121,7 +121,7 @@ class BaseCopy {
     signal: AbortSignal,
   ): Promise<void> {
     const name = baseObjectName(this.#id, path);
-    const files: Manifest['packs'][number]['files'] = [];
+    const files: BackupManifest['packs'][number]['files'] = [];
     const count = (source: AsyncIterable<Uint8Array>) => this.#count(source);
     async function* content(): AsyncGenerator<Uint8Array> {
       for (const file of sources) {
@@ -154,7 +154,7 @@ class BaseCopy {
     this.#deps.onProgress({ ...progress });
   }
 
-  async #copyBlobs(signal: AbortSignal): Promise<Manifest['blobs']> {
+  async #copyBlobs(signal: AbortSignal): Promise<BackupManifest['blobs']> {
     const { repository } = this.#deps;
     const blobs = { count: 0, bytes: 0 };
     const advance = (bytes: number) => this.#advance(bytes);

@@ -10,7 +10,7 @@ const BackedUpFile = Type.Object({
 });
 
 /** Description of a complete base backup. It is stored last: a backup without one is unfinished. */
-export const Manifest = Type.Object({
+export const BackupManifest = Type.Object({
   format: Type.Literal(1),
   id: Type.String(),
   /** Version of Quire. */
@@ -31,7 +31,7 @@ export const Manifest = Type.Object({
   /** Whether the key of stored credentials is in the backup; otherwise it is in `QUIRE_SECRETS_KEY`. */
   hasSecretsKey: Type.Boolean(),
 });
-export type Manifest = Static<typeof Manifest>;
+export type BackupManifest = Static<typeof BackupManifest>;
 
 /** Description of a target, written by the first backup. It is not encrypted. */
 export const Descriptor = Type.Object({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { type BackupInventory, planRestore, usableBackups } from './plan-restore.ts';
 import { type ArchivedWal, parseWalObjectName, segmentNumber, segmentOfLsn, walObjectName } from './wal-names.ts';
 
@@ -19,7 +19,7 @@ const segment = (timeline: number, number: number, minute: number): ArchivedWal 
   return parsed;
 };
 
-const backup = (id: string, timeline: number, [first, last]: [number, number], minute: number): Manifest => ({
+const backup = (id: string, timeline: number, [first, last]: [number, number], minute: number): BackupManifest => ({
   format: 1,
   id,
   version: '1',

@@ -1,11 +1,11 @@
 import { OperatorError } from '../lib/operator-error.ts';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { type ArchivedWal, isSegment, segmentNumber, segmentOfLsn, walTimeline } from './wal-names.ts';
 
 /** What a target holds. */
 export interface BackupInventory {
   /** Oldest first. */
-  backups: readonly Manifest[];
+  backups: readonly BackupManifest[];
   wal: readonly ArchivedWal[];
   /** Content of the history file of the newest timeline; null when no restored database has archived WAL. */
   history: string | null;
@@ -21,7 +21,7 @@ export interface RestoreRequest {
 
 /** How a state is restored. */
 export interface RestorePlan {
-  backup: Manifest;
+  backup: BackupManifest;
   /** The WAL from the base backup up to the first gap, with all histories of timelines. */
   wal: readonly ArchivedWal[];
   /** Latest time that can be restored with this base backup, Unix milliseconds. */
@@ -65,7 +65,7 @@ export function planRestore(inventory: BackupInventory, { id, atMs }: RestoreReq
 export const formatInstant = (ms: number): string => new Date(ms).toISOString();
 
 /** Backups from which the newest timeline can be reached. The others belong to states that a restore abandoned. */
-export function usableBackups({ backups, wal, history }: BackupInventory): readonly Manifest[] {
+export function usableBackups({ backups, wal, history }: BackupInventory): readonly BackupManifest[] {
   const ancestors = parseHistory(history);
   const newest = newestTimeline(wal, backups);
   return backups.filter(({ timeline, lastSegment }) => {
@@ -78,7 +78,7 @@ export function usableBackups({ backups, wal, history }: BackupInventory): reado
 /** The WAL that follows a backup without a gap, and the time at which it ends. */
 export function reachableWal(
   { wal, history, backups }: BackupInventory,
-  backup: Manifest,
+  backup: BackupManifest,
 ): Pick<RestorePlan, 'wal' | 'untilMs'> {
   const line = new Set([...parseHistory(history).map(({ timeline }) => timeline), newestTimeline(wal, backups)]);
   const byNumber = new Map<number, ArchivedWal[]>();
@@ -108,7 +108,7 @@ export function newestHistory(wal: readonly ArchivedWal[]): ArchivedWal | null {
   return histories.toSorted((a, b) => walTimeline(b.file) - walTimeline(a.file))[0] ?? null;
 }
 
-function newestTimeline(wal: readonly ArchivedWal[], backups: readonly Manifest[]): number {
+function newestTimeline(wal: readonly ArchivedWal[], backups: readonly BackupManifest[]): number {
   const history = newestHistory(wal);
   return history === null ? (backups.at(-1)?.timeline ?? 1) : walTimeline(history.file);
 }

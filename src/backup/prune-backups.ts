@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { type BackupRepository, baseObjectName, secretsObjectName } from './repository.ts';
 import { isContentUsed } from './store.ts';
 import { isSegment, segmentNumber } from './wal-names.ts';
@@ -32,7 +32,7 @@ export async function pruneBackups(
 }
 
 /** Positions in the WAL grow across timelines, so the timeline does not matter. */
-async function deleteWal(repository: BackupRepository, oldest: Manifest, signal: AbortSignal): Promise<number> {
+async function deleteWal(repository: BackupRepository, oldest: BackupManifest, signal: AbortSignal): Promise<number> {
   const first = segmentNumber(oldest.firstSegment);
   let deleted = 0;
   for (const { name, file } of await repository.listWal(signal)) {
@@ -55,7 +55,7 @@ const DIGITS = [...'0123456789abcdef'];
 async function deleteBlobs(
   { sql }: Deps['db'],
   repository: BackupRepository,
-  remaining: readonly Manifest[],
+  remaining: readonly BackupManifest[],
   signal: AbortSignal,
 ): Promise<number> {
   let deleted = 0;

@@ -6,7 +6,7 @@ import { Meter } from '../blobs/meter.ts';
 import { parseJsonAs } from '../lib/json-file.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { DamagedObjectError, decodeObject, deriveTargetKey, encodeObject } from './codec.ts';
-import { Descriptor, Manifest } from './manifest.ts';
+import { BackupManifest, Descriptor } from './manifest.ts';
 import type { BackupTarget, StoredObject } from './target.ts';
 import { type ArchivedWal, parseWalObjectName } from './wal-names.ts';
 
@@ -119,8 +119,8 @@ export class BackupRepository {
   }
 
   /** Complete base backups, oldest first. `damaged`: gets the names of manifests that cannot be read. */
-  async listBackups(signal: AbortSignal, damaged: string[] = []): Promise<Manifest[]> {
-    const manifests: Manifest[] = [];
+  async listBackups(signal: AbortSignal, damaged: string[] = []): Promise<BackupManifest[]> {
+    const manifests: BackupManifest[] = [];
     for await (const { name } of this.target.list('base/', signal)) {
       if (!MANIFEST.test(name)) continue;
       const manifest = await this.#readManifest(name, signal);
@@ -140,9 +140,9 @@ export class BackupRepository {
     return [...ids].flatMap(([id, isComplete]) => (isComplete ? [] : [id]));
   }
 
-  async #readManifest(name: string, signal: AbortSignal): Promise<Manifest | null> {
+  async #readManifest(name: string, signal: AbortSignal): Promise<BackupManifest | null> {
     try {
-      return parseJsonAs(await this.readText(name, signal), Manifest);
+      return parseJsonAs(await this.readText(name, signal), BackupManifest);
     } catch (error) {
       if (error instanceof DamagedObjectError) return null;
       throw error;

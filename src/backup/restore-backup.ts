@@ -10,7 +10,7 @@ import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
 import type { Logger } from '../lib/logger.ts';
 import { DamagedObjectError } from './codec.ts';
 import { type BackupProgress, totalBytes } from './create-backup.ts';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { readPack } from './packs.ts';
 import { type BackupInventory, newestHistory, type RestorePlan } from './plan-restore.ts';
 import { recoverCluster } from './recover-cluster.ts';
@@ -84,7 +84,7 @@ export async function restoreBackup(
 
 async function restoreSecretsKey(
   { repository, dataDir }: RestoreDeps,
-  { id, hasSecretsKey }: Manifest,
+  { id, hasSecretsKey }: BackupManifest,
   signal: AbortSignal,
 ): Promise<void> {
   if (!hasSecretsKey) return;
@@ -94,10 +94,10 @@ async function restoreSecretsKey(
 
 class BaseRestore {
   readonly #deps: RestoreDeps;
-  readonly #backup: Manifest;
+  readonly #backup: BackupManifest;
   readonly #progress: BackupProgress;
 
-  constructor(deps: RestoreDeps, backup: Manifest) {
+  constructor(deps: RestoreDeps, backup: BackupManifest) {
     this.#deps = deps;
     this.#backup = backup;
     this.#progress = { doneBytes: 0, totalBytes: totalBytes(backup) };
@@ -137,7 +137,7 @@ class BaseRestore {
     }
   }
 
-  async #writePack(cluster: string, pack: Manifest['packs'][number], signal: AbortSignal): Promise<void> {
+  async #writePack(cluster: string, pack: BackupManifest['packs'][number], signal: AbortSignal): Promise<void> {
     const source = await this.#deps.repository.read(pack.name, signal);
     const write = (file: { path: string }, content: AsyncIterable<Uint8Array>) =>
       pipeline(this.#count(content), createWriteStream(join(cluster, file.path), { flags: 'wx', mode: FILE_MODE }));

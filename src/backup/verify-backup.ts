@@ -1,7 +1,7 @@
 import { Meter } from '../blobs/meter.ts';
 import { DamagedObjectError } from './codec.ts';
 import { type BackupProgress, totalBytes } from './create-backup.ts';
-import type { Manifest } from './manifest.ts';
+import type { BackupManifest } from './manifest.ts';
 import { readPack } from './packs.ts';
 import { reachableWal, usableBackups } from './plan-restore.ts';
 import { type BackupRepository, blobObjectName, secretsObjectName } from './repository.ts';
@@ -22,7 +22,7 @@ export interface Verification {
 /** Reads everything that a restore of a base backup needs, and compares sizes and hashes. Changes nothing. */
 export async function verifyBackup(
   repository: BackupRepository,
-  backup: Manifest,
+  backup: BackupManifest,
   onProgress: (progress: BackupProgress) => void,
   signal: AbortSignal,
 ): Promise<Verification> {
@@ -81,7 +81,7 @@ async function readBlobs(
 
 async function findWal(
   repository: BackupRepository,
-  backup: Manifest,
+  backup: BackupManifest,
   result: Verification,
   signal: AbortSignal,
 ): Promise<readonly ArchivedWal[]> {

@@ -1,6 +1,6 @@
 import type { Backups } from '../backup/backups.ts';
 import { type BackupProgress, totalBytes } from '../backup/create-backup.ts';
-import type { Manifest } from '../backup/manifest.ts';
+import type { BackupManifest } from '../backup/manifest.ts';
 import { reachableWal, usableBackups } from '../backup/plan-restore.ts';
 import type { BackupRepository } from '../backup/repository.ts';
 import { readInventory } from '../backup/restore-backup.ts';
@@ -91,7 +91,7 @@ export async function verifyBackups(
   return { backups, defects: [...new Set(defects)] };
 }
 
-function describeBackup(backup: Manifest, untilMs: number | null): BackupRow {
+function describeBackup(backup: BackupManifest, untilMs: number | null): BackupRow {
   return {
     id: backup.id,
     created: new Date(backup.startedAt).toISOString(),
