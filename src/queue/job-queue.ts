@@ -22,12 +22,12 @@ import { RunningJobs } from './running-jobs.ts';
 const SUPERVISE_SECONDS = 6;
 /** Minimum time between two searches of all processes; shorter than the interval above, so that none is skipped. */
 const MIN_SUPERVISE_SECONDS = 3;
-/** How often each process looks for jobs that lost their process and wait for the backoff of their retries. */
-const RELEASE_MS = 3_000;
 /** What pg-boss stores with a job whose heartbeat has expired. */
 const LOST_HEARTBEAT = 'job heartbeat timeout';
 /** Poll interval of an idle process. New jobs send a notification; retries and jobs of killed processes do not. */
 const POLL_MS = 2_000;
+/** A kind without due jobs is fetched this rarely: a fetch takes a process and its database milliseconds. */
+const IDLE_FETCH_MS = 60_000;
 /** A job that runs longer than this is considered stuck, even with heartbeats. */
 const MAX_JOB_SECONDS = 24 * 60 * 60;
 /** Upper bound of the exponential backoff between retries. */
@@ -64,7 +64,7 @@ export class JobQueue {
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
   readonly #unlisten: () => void;
-  readonly #releasing: PeriodicTask;
+  readonly #polling: PeriodicTask;
 
   private constructor(boss: PgBoss, { db, lease, logger }: JobQueueDeps) {
     this.#boss = boss;
@@ -76,7 +76,7 @@ export class JobQueue {
       onNotification: (kind) => this.#events.get(kind)?.wake(),
       onGap: () => this.#wakeAll(),
     });
-    this.#releasing = runPeriodically(RELEASE_MS, 'release lost jobs', () => this.#releaseLost(), logger);
+    this.#polling = runPeriodically(POLL_MS, 'look for due jobs', () => this.#wakeDue(), logger);
   }
 
   /** Opens the queue and creates its tables. `define` the kinds of jobs before the first is enqueued. */
@@ -144,22 +144,28 @@ export class JobQueue {
     this.#stopping.abort();
     this.#unlisten();
     this.#wakeAll();
-    await Promise.all([...this.#loops, this.#releasing.stop()]);
+    await Promise.all([...this.#loops, this.#polling.stop()]);
     await this.#boss.stop({ graceful: false, close: false });
   }
 
   /**
-   * Starts jobs at once whose process was killed. pg-boss counts that as a failure of the job: after a few kills its
-   * backoff would be minutes.
+   * Wakes the kinds with due jobs, in one statement for all. Jobs whose process was killed are due at once: pg-boss
+   * counts that as a failure of the job, and after a few kills its backoff would be minutes.
    */
-  async #releaseLost(): Promise<void> {
+  async #wakeDue(): Promise<void> {
     const kinds = [...this.#events.keys()];
     if (kinds.length === 0) return;
-    const released = await this.#sql.execute(tag`
-      update pgboss.job set start_after = now()
-      where name in ${kinds} and state = 'retry' and start_after > now() and output #>> '{value,message}' = ${LOST_HEARTBEAT}
-      returning name`);
-    for (const { name } of (released as unknown as { rows: { name: string }[] }).rows) this.#events.get(name)?.wake();
+    const due = await this.#sql.execute(tag`
+      with released as (
+        update pgboss.job set start_after = now()
+        where name in ${kinds} and state = 'retry' and start_after > now() and output #>> '{value,message}' = ${LOST_HEARTBEAT}
+        returning name
+      )
+      select name from released
+      union
+      select name from json_array_elements_text(${JSON.stringify(kinds)}::json) as kind (name)
+      where exists (select from pgboss.job where job.name = kind.name and state < 'active' and start_after <= now())`);
+    for (const { name } of (due as unknown as { rows: { name: string }[] }).rows) this.#events.get(name)?.wake();
   }
 
   #wakeAll(): void {
@@ -176,7 +182,7 @@ export class JobQueue {
     while (!this.#stopping.signal.aborted) {
       const ignored = [...running.fullGroups(), ...(busyGroups?.() ?? [])];
       const job = running.hasFreeSlot() ? await this.#next<Data>(kind, ignored) : null;
-      if (job === null) await event.wait(POLL_MS);
+      if (job === null) await event.wait(IDLE_FETCH_MS);
       else void running.add(job.groupId ?? null, this.#run(kind, job, handler)).then(() => event.wake());
     }
     await running.ended();
