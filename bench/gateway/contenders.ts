@@ -13,7 +13,7 @@ const READY_LIMIT_MS = 30_000;
 const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
 
 /** `direct` is the mock upstream itself: the limit of load generator and mock. */
-export type ContenderName = 'direct' | 'bare' | 'portkey' | keyof typeof FEATURE_SETS | ProtocolName;
+export type ContenderName = ('direct' | 'bare' | 'portkey' | 'processes') | keyof typeof FEATURE_SETS | ProtocolName;
 
 /** A running chat completion endpoint. */
 export interface GatewayContender extends Target {
@@ -54,6 +54,21 @@ export async function startFeatureContenders(progress: (line: string) => void): 
   const sets = Object.entries(FEATURE_SETS) as [ContenderName, { label: string; features: Features }][];
   for (const [name, { label, features }] of sets) {
     await field.enter(name, label, async () => withKey(await startWithFeatures(`${mock.origin}/v1`, features)));
+  }
+  return field;
+}
+
+/** Starts the mock upstream, and the service with one and with two API processes. */
+export async function startProcessContenders(progress: (line: string) => void): Promise<GatewayField> {
+  const field = new FieldBuilder(progress);
+  const mock = await field.enterMock();
+  for (const [name, count] of [
+    ['quire', 1],
+    ['processes', 2],
+  ] as const) {
+    const settings = { QUIRE_API_PROCESSES: String(count) };
+    const label = `${count} API process${count === 1 ? '' : 'es'}`;
+    await field.enter(name, label, async () => withKey(await startQuire(`${mock.origin}/v1`, [], settings)));
   }
   return field;
 }

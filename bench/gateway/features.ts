@@ -21,12 +21,14 @@ export const FEATURE_SETS = {
   all: { label: 'all three', features: { limits: true, policy: true, credits: true } },
 } as const satisfies Record<string, { label: string; features: Features }>;
 
-/** Starts a service in front of `upstreamUrl` with some features on. */
+/** Starts a service in front of `upstreamUrl` with some features on. `settings`: further environment variables. */
 export async function startWithFeatures(
   upstreamUrl: string,
   { limits, policy, credits }: Features,
+  settings: Record<string, string> = {},
 ): Promise<RunningQuire> {
-  const quire = await startQuire(upstreamUrl, [], { QUIRE_RATE_LIMITS: limits ? BENCH_RATE_LIMITS : 'off' });
+  const rateLimits = limits ? BENCH_RATE_LIMITS : 'off';
+  const quire = await startQuire(upstreamUrl, [], { QUIRE_RATE_LIMITS: rateLimits, ...settings });
   try {
     if (policy) await createPolicy(quire);
     if (credits) await setBalance(quire);

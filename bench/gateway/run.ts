@@ -2,13 +2,19 @@
  * Quire in front of a mock upstream, compared with Portkey's gateway and a bare proxy.
  * With `--features`: Quire alone, with rate limits, a guardrail policy and credits on and off.
  * With `--protocols`: Quire alone, chat completions beside the other protocols.
- * `npm run bench:gateway -- [--quick] [--features | --protocols] [--rounds N] [--seconds N] [--json FILE]`; see
- * bench/README.md.
+ * With `--processes`: Quire alone, with one and two API processes.
+ * `npm run bench:gateway -- [--quick] [--features | --protocols | --processes] [--rounds N] [--seconds N]
+ * [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
-import { startContenders, startFeatureContenders, startProtocolContenders } from './contenders.ts';
+import {
+  startContenders,
+  startFeatureContenders,
+  startProcessContenders,
+  startProtocolContenders,
+} from './contenders.ts';
 import { LoadClient } from './load-client.ts';
 import { type GatewayPlan, measureGateways } from './measure.ts';
 import { buildReport, printReport } from './report.ts';
@@ -28,6 +34,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     features: { type: 'boolean', default: false },
     protocols: { type: 'boolean', default: false },
+    processes: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     json: { type: 'string', default: join(BENCH_SCRATCH, 'gateway.json') },
@@ -38,7 +45,7 @@ function choosePlan(): GatewayPlan {
   const plan = flags.quick ? QUICK : FULL;
   return {
     ...plan,
-    ...(flags.protocols && { connections: [32] }),
+    ...((flags.protocols || flags.processes) && { connections: [32] }),
     rounds: Number(flags.rounds ?? plan.rounds),
     seconds: Number(flags.seconds ?? plan.seconds),
   };
@@ -46,6 +53,7 @@ function choosePlan(): GatewayPlan {
 
 function chooseField(): typeof startContenders {
   if (flags.protocols) return startProtocolContenders;
+  if (flags.processes) return startProcessContenders;
   return flags.features ? startFeatureContenders : startContenders;
 }
 
