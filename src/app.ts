@@ -54,6 +54,8 @@ import { mcpRoutes } from './protocols/mcp/routes.ts';
 import { admitLocalCallers } from './protocols/ollama/local-callers.ts';
 import { ollamaRoutes } from './protocols/ollama/routes.ts';
 import { vectorStoreRoutes } from './protocols/vector-stores/routes.ts';
+import { logRequest } from './requests/request-log.ts';
+import { requestRoutes } from './requests/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { conversationRoutes } from './responses/conversation-routes.ts';
 import { responseRoutes } from './responses/routes.ts';
@@ -105,7 +107,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   const limits = { bodyLimitBytes, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...timeouts };
   const app = await createServer({ logger, corsOrigins, trustedProxies, ...limits, authenticate, limiter });
 
-  logRequests(app, deps.metrics, logger);
+  logRequests(app, deps.metrics, logger, (request) => logRequest(deps, request));
   deps.telemetry?.traceRequests(app);
   replayIdempotentRequests(app, deps);
   await describeApi(app, version);
@@ -140,6 +142,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   questionSetRoutes(app, deps);
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
+  requestRoutes(app, deps);
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps, pulls);
   userRoutes(app, assembleSignIn(deps));

@@ -5,6 +5,7 @@ import type { Database } from './db/db.ts';
 import type { ModerationScores } from './engines/moderation-engine.ts';
 import type { ModelLookup } from './engines/registry.ts';
 import type { ProcessLease } from './leases/process-lease.ts';
+import type { LoggedCall } from './lib/call-log.ts';
 import type { Caller } from './lib/caller.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Reservation, Reserve } from './lib/reservation.ts';
@@ -34,6 +35,8 @@ export interface Deps {
   reserve: Reserve;
   /** Resolves when the record is durable and paid from the reservation, which ends. */
   recordUsage(record: UsageRecord, reservation: Reservation | null): Promise<void>;
+  /** Adds a request that has ended to the request log. Does not wait, and never throws. */
+  logCall(call: LoggedCall): void;
   /** Counts a processed prompt with `cachedTokens` tokens from the prefix cache. */
   countPrompt(modelId: string, cachedTokens: number): void;
   /** Content policy of inference calls. */

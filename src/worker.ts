@@ -29,6 +29,7 @@ import { runPeriodically } from './lib/run-periodically.ts';
 import type { TraceHeaders } from './lib/trace-headers.ts';
 import { type JobKind, resizeSlots } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
+import { maintainRequestLog } from './requests/maintain-request-log.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
 import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
 import { purgeExpiredDocuments } from './retention/purge-expired-documents.ts';
@@ -86,6 +87,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
   return [
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
+    { name: 'maintain the request log', everyMs: HOUR_MS, run: () => maintainRequestLog(deps) },
     { name: 'prune audit events', everyMs: HOUR_MS, run: () => pruneAuditEvents(deps) },
     { name: 'prune guardrail blocks', everyMs: HOUR_MS, run: () => pruneBlocks(deps) },
     { name: 'prune sessions', everyMs: HOUR_MS, run: () => pruneSessions(deps) },

@@ -37,6 +37,7 @@ import { registerCacheMetrics } from '../src/prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../src/prompt-cache/prompt-cache-statistics.ts';
 import type { JobKind } from '../src/queue/define-job.ts';
 import { JobQueue, type JobQueueDeps } from '../src/queue/job-queue.ts';
+import { RequestLog } from '../src/requests/request-log.ts';
 import { ChunkIndex } from '../src/search/chunk-index.ts';
 import { openTestDatabase } from './database.ts';
 import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
@@ -55,6 +56,7 @@ export interface TestApi {
   deps: Deps;
   engine: ScriptedEngine;
   authenticator: Authenticator;
+  requestLog: RequestLog;
   /** A key with every scope, of the organization `default`. */
   key: string;
   makeKey(wanted?: WantedKey): Promise<{ id: string; key: string; organizationId: string }>;
@@ -129,7 +131,7 @@ const consoleDeps = (authenticator: Authenticator, { consoleFolder }: TestApiOpt
 
 /** Starts the API; the caller closes it. */
 export async function startApi(options: TestApiOptions = {}): Promise<{ api: TestApi; close(): Promise<void> }> {
-  const { db, logger, lease, billing } = await startBilling();
+  const { db, logger, lease, billing, requestLog } = await startBilling();
   const blobFolder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
   const blobs = await openFolderStore(blobFolder);
   const indexFolder = mkdtempSync(join(tmpdir(), 'quire-index-'));
@@ -156,6 +158,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     reserve: billing.reserve,
     recordUsage: billing.recordUsage,
     chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
+    logCall: (call) => requestLog.add(call),
     countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
@@ -175,17 +178,15 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const close = async () => {
     await app.close();
     await jobs?.stop();
-    await billing.close();
+    await Promise.all([requestLog.flush(), billing.close()]);
     await promptCache.stop();
     await lease.stop();
     await db.close();
     await chunks.close();
     for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });
   };
-  return {
-    api: { url, app, db, blobs, blobFolder, indexFolder, deps, engine, authenticator, key, makeKey, send },
-    close,
-  };
+  const stores = { db, blobs, blobFolder, indexFolder, requestLog };
+  return { api: { ...stores, url, app, deps, engine, authenticator, key, makeKey, send }, close };
 }
 
 /** Every model id has its default binding, and none can be changed. */
@@ -214,7 +215,8 @@ async function startBilling() {
   const db = await openTestDatabase();
   const logger = createLogger('silent');
   const lease = await new ProcessLease({ db, logger }).start();
-  return { db, logger, lease, billing: openBilling({ db, lease, logger, now: Date.now }) };
+  const requestLog = new RequestLog({ db, logger, now: Date.now });
+  return { db, logger, lease, requestLog, billing: openBilling({ db, lease, logger, now: Date.now }) };
 }
 
 async function openQueue(deps: JobQueueDeps, kinds: readonly JobKind<object>[]): Promise<JobQueue> {

@@ -17,6 +17,8 @@ const ANY_KEY: Record<string, string> = {
   'POST /api/show': 'as `GET /v1/models/:model_id`',
   'GET /v1/usage': 'usage of the own organization; names of people only with the scope `keys`',
   'GET /v1/usage/summary': 'as `GET /v1/usage`',
+  'GET /v1/requests': 'requests of the own organization without texts, as `GET /v1/usage`',
+  'GET /v1/requests/:request_id': 'as the list',
 };
 
 const SESSION = 'the handler requires a session';

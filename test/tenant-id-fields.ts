@@ -254,5 +254,7 @@ export const EXEMPT_FIELDS: Record<string, string> = {
   'GET /v1/usage key_id': 'a filter within the organization; a foreign key has no rows there',
   'GET /v1/guardrail-blocks policy_id': 'a filter within the organization; a foreign policy has no rows there',
   'GET /v1/usage/summary organization_id': 'as `GET /v1/usage`',
+  'GET /v1/requests key_id': 'a filter within the organization; a foreign key has no rows there',
+  'GET /v1/requests organization_id': 'as `GET /v1/usage`',
   'GET /v1/usage organization_id': 'only the scope admin may name organizations',
 };

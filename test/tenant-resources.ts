@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { documents } from '../src/knowledge-bases/documents/tables.ts';
 import { newId } from '../src/lib/ids.ts';
 import { encodeForm, sendForm } from './forms.ts';
-import type { TestApi } from './harness.ts';
+import type { Answer, TestApi } from './harness.ts';
 
 /** Ids of one organization, by the name of the path parameter that takes them. */
 export interface TenantResources {
@@ -25,6 +25,8 @@ export interface TenantResources {
   organization_id: string;
   /** An item of the response and of the conversation. */
   item_id: string;
+  /** The request that created the response. */
+  request_id: string;
   /** A file of the purpose `batch`. */
   batch_file_id: string;
   question_set_id: string;
@@ -64,7 +66,6 @@ export async function createResources(api: TestApi, organization: string): Promi
   const response = await api.send('POST', '/v1/responses', { key, body: question });
   const chat_id = await create('/v1/chats', {});
   const jobs = await api.send('GET', `/v1/knowledge-bases/${kb_id}/ingestion-jobs`, { key });
-  const policy = { name: 'Policy', enabled: false };
   const questions = [{ question: 'When?', answer: 'nine' }];
   const vector_store_id = await create('/v1/vector_stores', { file_ids: [file_id] });
   return {
@@ -85,18 +86,25 @@ export async function createResources(api: TestApi, organization: string): Promi
     vector_store_id,
     file_batch_id: await create(`/v1/vector_stores/${vector_store_id}/file_batches`, { file_ids: [file_id] }),
     response_id: response.json.id,
+    request_id: await loggedRequest(api, response),
     conversation_id,
     chat_id,
     message_id: await create(`/v1/chats/${chat_id}/messages`, { model: 'general-8b', text: 'Hello' }),
     item_id: response.json.output[0].id,
     key_id,
     organization_id,
-    policy_id: await create('/v1/guardrail-policies', policy),
+    policy_id: await create('/v1/guardrail-policies', { name: 'Policy', enabled: false }),
     server_id: await create('/v1/mcp-servers', { label: `tools_${kb_id.slice(-8)}`, url: 'https://mcp.example/' }),
   };
 }
 
 const fileSource = (id: string) => ({ type: 'file_upload', name: 'Files', config: { file_ids: [id] } });
+
+/** The id of a request once the request log has it. */
+async function loggedRequest(api: TestApi, { headers }: Answer): Promise<string> {
+  await api.requestLog.flush();
+  return headers.get('x-request-id') ?? '';
+}
 
 async function upload(api: TestApi, key: string, purpose: string, content: string): Promise<string> {
   const filename = purpose === 'batch' ? 'a.jsonl' : 'a.txt';

@@ -17,6 +17,7 @@ import { sessionQuery } from './api/session.ts';
 import { parseFileSearch } from './files/search-parameters.ts';
 import { parseKnowledgeBaseSearch } from './knowledge-bases/search-parameters.ts';
 import { parsePlaygroundSearch } from './playground/search.ts';
+import { parseRequestSearch } from './requests/request-search.ts';
 import { Shell } from './shell/shell.tsx';
 import { PRODUCT, useCommonMessages } from './ui/messages.ts';
 import { parseNameSearch } from './ui/name-search.ts';
@@ -171,6 +172,7 @@ const pages = [
     'ModelsPage',
     (search) => texts(search, ['q', 'tab']),
   ),
+  page('/requests', () => import('./requests/requests.tsx'), 'RequestsPage', parseRequestSearch),
   page('/usage', () => import('./usage/usage.tsx'), 'UsagePage', parseUsageSearch),
   page('/cache', () => import('./cache/cache.tsx'), 'CachePage', parsePeriodSearch),
   page('/organizations', () => import('./instance/organizations.tsx'), 'OrganizationsPage', parseNameSearch),

@@ -1,5 +1,6 @@
 import type { Database } from '../db/db.ts';
-import { invalidApiKey, missingApiKey } from '../errors.ts';
+import { type ApiError, invalidApiKey, missingApiKey } from '../errors.ts';
+import { KeyHolder } from '../lib/call-log.ts';
 import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
 import { ReadCache } from '../lib/read-cache.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
@@ -86,8 +87,8 @@ export class Authenticator {
 
   #accept({ row, caller, expiresAt }: CachedKey): Caller {
     const now = this.#now();
-    if (row.revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
-    if (expiresAt !== null && expiresAt <= now) throw invalidApiKey('This API key has expired.');
+    if (row.revokedAt !== null) throw heldBy(caller, invalidApiKey('This API key has been revoked.'));
+    if (expiresAt !== null && expiresAt <= now) throw heldBy(caller, invalidApiKey('This API key has expired.'));
     this.#uses.set(row.id, now);
     return caller;
   }
@@ -109,6 +110,12 @@ const toCachedKey = (key: KeyWithOrganization, hash: string): CachedKey => ({
 function secretExpiry({ hash: current, expiresAt, previousExpiresAt }: ApiKeyRow, hash: string): number | null {
   const ends = [expiresAt, hash === current ? null : previousExpiresAt].flatMap((end) => end?.getTime() ?? []);
   return ends.length === 0 ? null : Math.min(...ends);
+}
+
+/** Names the holder of the key for the request log. */
+function heldBy({ organizationId, keyId }: Caller, error: ApiError): ApiError {
+  error.cause = new KeyHolder(organizationId, keyId);
+  return error;
 }
 
 function bearerKey(authorization: string | undefined): string {

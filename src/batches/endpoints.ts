@@ -7,6 +7,7 @@ import { collectCompletion } from '../completions/collect-completion.ts';
 import { parseCompletionCall } from '../completions/parse-call.ts';
 import { CompletionRequest } from '../completions/schema.ts';
 import { type CompletionDeps, startCompletion } from '../completions/start-completion.ts';
+import type { Deps } from '../deps.ts';
 import { type EmbeddingDeps, embedTexts, rejectTokenIds } from '../embeddings/embed-texts.ts';
 import { streamEmbeddingsResponse } from '../embeddings/response.ts';
 import { EmbeddingsRequest } from '../embeddings/schema.ts';
@@ -17,7 +18,7 @@ import type { Call } from '../lib/caller.ts';
 import type { BatchEndpointPath } from './schema.ts';
 
 /** Dependencies of the lines of all endpoints. */
-export type BatchLineDeps = ChatDeps & CompletionDeps & EmbeddingDeps;
+export type BatchLineDeps = ChatDeps & CompletionDeps & EmbeddingDeps & Pick<Deps, 'logCall'>;
 
 /** Body of a line: a JSON object that its endpoint has not validated yet. */
 export type LineBody = Readonly<Record<string, unknown>>;

@@ -34,6 +34,7 @@ import { EnginePool } from '../models/engine-pool.ts';
 import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
 import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
 import { registerQueueMetrics } from '../queue/metrics.ts';
+import { RequestLog } from '../requests/request-log.ts';
 import { registerIndexMetrics } from '../search/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { openSecrets } from './secrets.ts';
@@ -113,7 +114,6 @@ export async function boot(
   if (options.processName !== undefined) metrics.setDefaultLabels({ process: options.processName });
   collectDefaultMetrics({ register: metrics });
   registerStoreMetrics(metrics, { db, lease, chunks, backups });
-  const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await openPromptCache({ db, lease, models, logger }, lifecycle);
   const limiter = await openLimiter({ db, lease, config, models, metrics, logger }, lifecycle);
   const telemetry = await openTelemetry(config, { metrics, logger }, lifecycle);
@@ -131,7 +131,8 @@ export async function boot(
     metrics,
     reserve: billing.reserve,
     recordUsage: telemetry === null ? billing.recordUsage : traceUsage(telemetry, billing),
-    countPrompt: cacheMetrics.countPrompt,
+    logCall: await openRequestLog({ db, logger }, lifecycle),
+    countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
@@ -228,6 +229,18 @@ function openPromptCache(
     () => PromptCacheStatistics.start({ ...deps, now: Date.now }),
     (started) => started.stop(),
   );
+}
+
+async function openRequestLog(
+  deps: Pick<Deps, 'db' | 'logger'>,
+  lifecycle: ProcessLifecycle,
+): Promise<Deps['logCall']> {
+  const log = await lifecycle.start(
+    'request log',
+    () => new RequestLog({ ...deps, now: Date.now }),
+    (started) => started.flush(),
+  );
+  return (call) => log.add(call);
 }
 
 function registerStoreMetrics(

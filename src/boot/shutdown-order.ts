@@ -23,6 +23,8 @@ export const SHUTDOWN_ORDER = [
   'telemetry',
   // Every usage record is durable.
   'ledger',
+  // Requests that have ended are in the request log.
+  'request log',
   // Returns shares of limits and slots to other processes.
   'rate limits',
   'cache statistics',

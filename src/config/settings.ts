@@ -160,6 +160,14 @@ export const SETTINGS = {
     default: 400,
     description: 'Days that usage records of single calls are kept. Sums by day are kept without limit.',
   },
+  requestLogDays: {
+    env: 'QUIRE_REQUEST_LOG_DAYS',
+    file: 'request_log_days',
+    schema: Type.Integer({ minimum: 1, maximum: 3_650 }),
+    default: 30,
+    description:
+      'Days that the log of requests (`GET /v1/requests`) is kept: about 0.6 GB of the database for a million requests.',
+  },
   auditRetentionDays: {
     env: 'QUIRE_AUDIT_RETENTION_DAYS',
     file: 'audit_retention_days',

@@ -68,9 +68,14 @@ export class PolicyScreen implements Screen {
     const active = cached instanceof Promise ? await cached : cached;
     if (active === null || !active.evaluator.appliesTo(stage)) return null;
     const { id, evaluator } = active;
+    const startedAt = Date.now();
+    const screened = (evaluations: Evaluation[], notice: ModerationNotice | null) => {
+      call.log?.addScreening(stage, screeningResult(notice), startedAt);
+      return { evaluations, notice };
+    };
     try {
       const evaluations = await evaluator.evaluate(this.#deps, texts, organizationId);
-      return { evaluations, notice: toNotice(evaluations, stage, id) };
+      return screened(evaluations, toNotice(evaluations, stage, id));
     } catch (error) {
       const reason = describeError(error);
       this.#deps.logger.error(
@@ -81,7 +86,7 @@ export class PolicyScreen implements Screen {
       const evaluations = await evaluator.evaluateTopics(texts, organizationId);
       const ofTopics = toNotice(evaluations, stage, id);
       const reasons = [...(ofTopics?.reasons ?? []), NOT_SCREENED];
-      return { evaluations, notice: { flagged: ofTopics !== null, action: 'warn', stage, policyId: id, reasons } };
+      return screened(evaluations, { flagged: ofTopics !== null, action: 'warn', stage, policyId: id, reasons });
     }
   }
 
@@ -101,6 +106,11 @@ function toNotice(evaluations: readonly Evaluation[], stage: PolicyStage, policy
   const action = flagged.some((evaluation) => evaluation.action === 'block') ? 'block' : 'warn';
   const reasons = [...new Set(flagged.flatMap((evaluation) => evaluation.reasons))];
   return { flagged: true, action, stage, policyId, reasons };
+}
+
+function screeningResult(notice: ModerationNotice | null): 'passed' | 'flagged' | 'blocked' {
+  if (notice === null) return 'passed';
+  return notice.action === 'block' ? 'blocked' : 'flagged';
 }
 
 function notScreened(cause: unknown): ApiError {

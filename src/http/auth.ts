@@ -1,11 +1,14 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { insufficientScope, readOnlyRole } from '../errors.ts';
+import { CallLog } from '../lib/call-log.ts';
 import type { Call, Caller, Scope } from '../lib/caller.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated caller; null on public routes. */
     caller: Caller | null;
+    /** What the request log stores of the request; null before its first use. */
+    callLog: CallLog | null;
     /** The reply to this request, for headers that use cases add. */
     reply: FastifyReply | null;
   }
@@ -64,7 +67,10 @@ export function requireAccess(
 }
 
 /** What `toCall` reads of a request. */
-type AuthenticRequest = Pick<FastifyRequest, 'routeOptions' | 'url' | 'caller' | 'id' | 'ip' | 'rateLease' | 'reply'>;
+type AuthenticRequest = Pick<
+  FastifyRequest,
+  'routeOptions' | 'url' | 'caller' | 'id' | 'ip' | 'rateLease' | 'reply' | 'callLog'
+>;
 
 /** The call context that routes pass to use cases. Throws on routes without authentication. */
 export function toCall(request: AuthenticRequest): Call {
@@ -72,7 +78,9 @@ export function toCall(request: AuthenticRequest): Call {
   const { caller, id: requestId, ip: address, rateLease } = request;
   if (caller === null) throw new Error('toCall needs an authenticated route');
   const setHeader = (name: string, value: string) => void request.reply?.header(name, value);
-  const call: Call = { caller, requestId, address, endpoint, priority: 'interactive', setHeader };
+  request.callLog ??= new CallLog();
+  const { callLog: log } = request;
+  const call: Call = { caller, requestId, address, endpoint, priority: 'interactive', setHeader, log };
   if (rateLease !== null) call.countTokens = (tokens) => rateLease.countTokens(tokens);
   return call;
 }

@@ -8,6 +8,7 @@ import {
   unknownUrl,
   unsupportedMediaType,
 } from '../errors.ts';
+import { CallLog } from '../lib/call-log.ts';
 import { describeCause } from '../lib/operator-error.ts';
 import { StoreUnavailableError } from '../lib/store-unavailable.ts';
 import { ClientDisconnected } from './event-stream.ts';
@@ -72,6 +73,8 @@ export function logFailure(log: Pick<FastifyBaseLogger, 'error'>, error: ApiErro
 /** Sends the error response. Logs the cause of server errors; never the caller's input. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   logFailure(request.log, error, request.id);
+  request.callLog ??= new CallLog();
+  request.callLog.fail(error);
   const { resourceMetadata, protocol } = request.routeOptions.config;
   if (error.status === 401 && resourceMetadata !== undefined) {
     const url = `${request.protocol}://${request.host}${resourceMetadata}`;
@@ -95,7 +98,10 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
   });
   app.setErrorHandler((error, request, reply) => {
     // A disconnected client is not an error.
-    if (error instanceof ClientDisconnected) return reply.hijack();
+    if (error instanceof ClientDisconnected) {
+      app.recordReply?.(reply);
+      return reply.hijack();
+    }
     return sendError(asApiError(error, request, bodyLimitBytes), request, reply);
   });
   app.setNotFoundHandler((request, reply) => {

@@ -74,12 +74,14 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
   } catch (error) {
     if (raw.destroyed) return;
     const failure = knownError(error);
+    request.callLog?.fail(failure);
     const fields = { requestId: request.id, code: failure.code, cause: describeCause(failure) };
     reply.log.error(fields, 'stream failed');
     frames.write(protocol?.errorBody(failure, request.id) ?? failure.body());
     frames.end('');
   } finally {
     clearInterval(silence);
+    if (raw.destroyed && !raw.writableFinished) request.server.recordReply?.(reply);
   }
 }
 

@@ -227,6 +227,7 @@ function admitRequests(app: App, options: ServerOptions): void {
   });
   app.decorateRequest('caller', null);
   app.decorateRequest('reply', null);
+  app.decorateRequest('callLog', null);
   app.addHook('onRequest', (request, reply, done) => {
     request.reply = reply;
     const requireRouteScope = () => {

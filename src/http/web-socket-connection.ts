@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
 import { type ApiError, webSocketTooOld } from '../errors.ts';
+import { CallLog } from '../lib/call-log.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { runForCaller } from '../lib/organization-context.ts';
@@ -64,6 +65,14 @@ interface WaitingMessage {
   data: Buffer;
   /** Bytes of the body budget, held until the response has ended. */
   reservation: BodyReservation;
+}
+
+/** A message whose caller is known. */
+interface AdmittedMessage {
+  caller: Caller;
+  requestId: string;
+  callLog: CallLog;
+  lease: RateLease | null;
 }
 
 interface Ending {
@@ -183,14 +192,16 @@ export class Connection {
   async #run(message: WaitingMessage): Promise<void> {
     const requestId = newId('request');
     const startedAt = performance.now();
+    const callLog = new CallLog();
     let status = 200;
     let caller: Caller | null = null;
     try {
       caller = await this.#deps.authenticate(asPost(this.#request));
-      await this.#admit(caller, requestId, message);
+      await this.#admit({ caller, requestId, callLog }, message);
     } catch (error) {
       const failure = knownError(error);
       status = failure.status;
+      callLog.fail(failure);
       if (!this.#gone.signal.aborted) {
         logFailure(this.#deps.app.log, failure, requestId);
         this.#sendError(failure, requestId);
@@ -200,25 +211,27 @@ export class Connection {
     const milliseconds = performance.now() - startedAt;
     const route = this.#request.routeOptions.url ?? '';
     const isWhole = !this.#gone.signal.aborted;
-    this.#deps.app.recordRequest?.({ requestId, method: 'WEBSOCKET', route, status, milliseconds, caller, isWhole });
+    const ended = { requestId, method: 'WEBSOCKET', route, status, milliseconds, caller, isWhole };
+    this.#deps.app.recordRequest?.({ ...ended, callLog, usesModels: true });
   }
 
-  async #admit(caller: Caller, requestId: string, message: WaitingMessage): Promise<void> {
+  async #admit(admitted: Omit<AdmittedMessage, 'lease'>, message: WaitingMessage): Promise<void> {
+    const { caller } = admitted;
     const lease = await this.#deps.limiter.admit(caller, 'inference');
     try {
       requireAccess(caller, 'POST', this.#request.routeOptions.config);
-      await runForCaller(caller, () => this.#relay({ caller, requestId, lease }, message));
+      await runForCaller(caller, () => this.#relay({ ...admitted, lease }, message));
     } finally {
       lease?.release();
     }
   }
 
   async #relay(
-    { caller, requestId, lease }: { caller: Caller; requestId: string; lease: RateLease | null },
+    { caller, requestId, callLog, lease }: AdmittedMessage,
     { data, reservation }: WaitingMessage,
   ): Promise<void> {
     const { routeOptions, url, ip } = this.#request;
-    const call = toCall({ routeOptions, url, ip, caller, id: requestId, rateLease: lease, reply: null });
+    const call = toCall({ routeOptions, url, ip, caller, id: requestId, rateLease: lease, reply: null, callLog });
     const body = await parseJsonMessage(data, caller.organizationId);
     await useTokens(lease, { body, bytes: reservation.bytes() }, async () => {
       const events = await this.#respond({ call, body, signal: this.#gone.signal });

@@ -108,6 +108,7 @@ export class ModelCall<Engine> {
       createdAt: new Date(now),
       ...(this.#reservation !== null && { charge: this.#reservation.charge }),
     };
+    call.log?.addCall(record, this.startedAt);
     await this.#deps.recordUsage(record, this.#reservation);
   }
 

@@ -1,3 +1,5 @@
+import type { CallLog } from './call-log.ts';
+
 /**
  * Permissions of API keys. `admin` covers the whole instance, every other scope covers the organization of the key.
  * `keys`: management of keys.
@@ -86,4 +88,6 @@ export interface Call {
   setHeader?(name: string, value: string): void;
   /** Counts processed tokens against the token limits of the key. Absent: the call is not limited. */
   countTokens?(tokens: number): void;
+  /** Collects the steps of the request for the request log. Absent: the call is not logged. */
+  log?: CallLog;
 }

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 
 /** Prefix of each resource's ids, including the separator. */
 export const ID_PREFIXES = {
@@ -86,6 +86,10 @@ export function isId(kind: IdKind, text: string): boolean {
 
 /** Characters of the time at the beginning of a ULID. */
 const TIME_CHARACTERS = 10;
+
+/** The time in a well-formed id, in milliseconds since 1970. */
+export const idTime = (kind: IdKind, id: string): number =>
+  decodeTime(id.slice(ID_PREFIXES[kind].length).toUpperCase());
 
 /** The least id of a resource that is created at `time` (milliseconds since 1970) or later. */
 export const minIdAt = (kind: IdKind, time: number): string =>

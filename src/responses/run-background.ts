@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { type ApiError, serverError } from '../errors.ts';
 import { knownError } from '../http/known-error.ts';
+import { CallLog } from '../lib/call-log.ts';
 import type { Call } from '../lib/caller.ts';
 import { restoreCaller, type StoredCaller } from '../lib/stored-caller.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
@@ -46,7 +47,7 @@ export interface StoredJob {
 /** Dependencies of background responses. */
 export type BackgroundDeps = RunDeps & Pick<Deps, 'jobs'>;
 
-type RunDeps = ResponseDeps & Pick<Deps, 'chargeTokens'>;
+type RunDeps = ResponseDeps & Pick<Deps, 'chargeTokens' | 'logCall'>;
 
 /**
  * Runs a background response to its end. A run that follows a crash continues after the last finished turn: items that
@@ -58,6 +59,7 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
   if (row === null || row.job === null) return;
   const job = JSON.parse(row.job) as StoredJob;
   const tokens = meterTokens(deps, job, row.attempts);
+  const log = new CallLog();
   const { events, progress } = await selectResponseEvents(deps.db.sql, row.id, -1);
   const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
   const writer = new EventWriter(deps.db, row.id, () => emitter.progress);
@@ -65,7 +67,9 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
     for (const event of emitter.isNew ? [emitter.created()] : emitter.interrupt()) writer.add(event);
     const stopped = AbortSignal.any([signal, writer.lost]);
     const run =
-      row.attempts > MAX_ATTEMPTS ? serverError() : await startStored(deps, row, { job, tokens, emitter }, stopped);
+      row.attempts > MAX_ATTEMPTS
+        ? serverError()
+        : await startStored(deps, row, { job, tokens, emitter, log }, stopped);
     const events = run instanceof Error ? emitter.end(failedOutcome(run), toUnixSeconds(deps.now())) : run.events;
     for await (const event of events) {
       stopped.throwIfAborted();
@@ -75,12 +79,23 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
     const response = emitter.resource();
     await writer.end(response);
     responseMetrics(deps.metrics).ended(response.status);
+    logRun(deps, job, log, run);
   } catch (error) {
     if (!(error instanceof ResponseGone)) throw error;
   } finally {
     await writer.close();
     if (!signal.aborted) tokens.settle();
   }
+}
+
+/** Replaces the entry of the request that enqueued the run: the answer to it named no model and no tokens. */
+function logRun(deps: RunDeps, { caller, requestId }: StoredJob, log: CallLog, run: ResponseRun | ApiError): void {
+  const failure = run instanceof Error ? run : run.failure();
+  if (failure !== null) log.fail(failure);
+  const { organizationId, keyId } = caller;
+  const entry = { requestId, route: '/v1/responses', organizationId, keyId, isBatch: false };
+  const status = failure?.status ?? 200;
+  deps.logCall({ ...entry, log, status, durationMs: Date.now() - log.startedAt, traceId: log.traceId });
 }
 
 /** Counts tokens of a run. */
@@ -138,13 +153,14 @@ interface StoredRun {
   job: StoredJob;
   tokens: TokenMeter;
   emitter: ResponseEmitter;
+  log: CallLog;
 }
 
 /** Starts the turn loop. Returns the error of a request that is not accepted any more. */
 async function startStored(
   deps: ResponseDeps,
   row: ResponseRow,
-  { job, tokens, emitter }: StoredRun,
+  { job, tokens, emitter, log }: StoredRun,
   signal: AbortSignal,
 ): Promise<ResponseRun | ApiError> {
   const call: Call = {
@@ -153,6 +169,7 @@ async function startStored(
     endpoint: '/v1/responses',
     priority: 'interactive',
     countTokens: tokens.count,
+    log,
   };
   const conversation = JSON.parse(row.conversation) as ConversationItem[];
   const identity = { id: row.id, createdAt: toUnixSeconds(row.createdAt), conversation };

@@ -238,6 +238,7 @@ async function callTool(loop: McpLoop, call: McpCall, maxCharacters: number): Pr
   if (screened.replacements[0] !== null) return toolFailure(BLOCKED_ARGUMENTS);
   let text: string;
   let isError: boolean;
+  const startedAt = Date.now();
   try {
     const connection = await mcp.connection(call.server.address);
     const result = await connection.callTool(call.tool, args, signal);
@@ -248,6 +249,8 @@ async function callTool(loop: McpLoop, call: McpCall, maxCharacters: number): Pr
     const { type, code } = error.error;
     deps.logger.warn({ server: serverName(call.server), type, code }, 'call of an MCP tool failed');
     return failed(error.error);
+  } finally {
+    prepared.admission.call.log?.addStep('tool', call.tool.name, startedAt);
   }
   try {
     if (text.trim() !== '') notices.push(await deps.screen.input(prepared.admission, [text]));

@@ -19,6 +19,7 @@ import { type Call, serviceCaller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { deleteMcpServersOfOrganization } from '../mcp-servers/store.ts';
+import { deleteRequestsOfOrganization } from '../requests/store.ts';
 import { deleteResponses } from '../responses/find-response.ts';
 import { deletePeople } from '../users/store.ts';
 
@@ -61,6 +62,7 @@ const STEPS: readonly Step[] = [
   purgePolicies,
   purgeMcpServers,
   purgeReplays,
+  purgeRequestLog,
   purgePeople,
 ];
 
@@ -161,6 +163,12 @@ async function purgePolicies({ organizationId, ...purge }: Purge): Promise<boole
 /** Registered servers, with their credentials. */
 async function purgeMcpServers({ db, organizationId }: Purge): Promise<boolean> {
   await deleteMcpServersOfOrganization(db.sql, organizationId);
+  return true;
+}
+
+/** The log of requests. */
+async function purgeRequestLog({ db, organizationId }: Purge): Promise<boolean> {
+  await deleteRequestsOfOrganization(db.sql, organizationId);
   return true;
 }
 

@@ -17,7 +17,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['accounts'],
   ['users'],
   ['billing'],
-  ['limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health', 'telemetry', 'console'],
+  ['limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health', 'telemetry', 'console', 'requests'],
   ['inference'],
   ['connectors'],
   ['knowledge-bases', 'mcp-servers'],
@@ -70,7 +70,7 @@ export const CONSOLE_ORDER: readonly (readonly string[])[] = [
   ['answers'],
   ['chat', 'files', 'guardrails', 'mcp-servers', 'models', 'people', 'playground', 'start'],
   ['batches', 'instance', 'knowledge-bases', 'usage'],
-  ['cache', 'keys'],
+  ['cache', 'keys', 'requests'],
   ['router', 'main'],
 ];
 

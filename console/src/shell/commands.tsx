@@ -3,6 +3,7 @@ import { useHotkeys } from '@mantine/hooks';
 import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Icon } from '../ui/icon.tsx';
+import { isTyping } from '../ui/is-typing.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { useCommandMessages } from './messages.ts';
 
@@ -48,9 +49,7 @@ export function Commands() {
 function useQuestionMark(onType: () => void): void {
   useEffect(() => {
     const handle = (event: KeyboardEvent) => {
-      const { target } = event;
-      const isField = target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]');
-      if (event.key === '?' && !isField) onType();
+      if (event.key === '?' && !isTyping(event)) onType();
     };
     document.addEventListener('keydown', handle);
     return () => document.removeEventListener('keydown', handle);
@@ -65,6 +64,8 @@ function ShortcutHelp({ onClose }: { onClose(): void }) {
     [['?'], shortcuts.help],
     [['Tab'], shortcuts.next],
     [['↑', '↓'], shortcuts.choose],
+    [['/'], shortcuts.filter],
+    [['j', 'k'], shortcuts.rows],
     [['Enter'], shortcuts.activate],
     [['Esc'], shortcuts.close],
   ];

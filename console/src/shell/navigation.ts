@@ -8,6 +8,7 @@ import {
   House,
   KeyRound,
   Layers,
+  List,
   type LucideIcon,
   MessageCircle,
   Play,
@@ -57,6 +58,7 @@ export const NAVIGATION: readonly { heading: keyof NavigationMessages | null; it
     heading: 'observe',
     items: [
       { to: '/overview', label: 'overview', icon: BarChart3 },
+      { to: '/requests', label: 'requests', icon: List },
       { to: '/usage', label: 'usage', icon: CircleDollarSign },
       { to: '/audit', label: 'audit', icon: FileText, scope: 'admin' },
     ],

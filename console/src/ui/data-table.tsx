@@ -1,5 +1,7 @@
-import { Group, Table, VisuallyHidden } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Group, Table, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+
+import { isTyping } from './is-typing.ts';
 import { useCommonMessages } from './messages.ts';
 import { RowMenu } from './row-menu.tsx';
 
@@ -9,6 +11,8 @@ export interface Column<T> {
   cell(item: T): ReactNode;
   /** Numbers are aligned at the end. */
   isNumber?: boolean;
+  /** The order of the items, where the column can reverse it. */
+  sort?: { order: 'asc' | 'desc'; toggle(): void };
 }
 
 /** A column of numbers. */
@@ -28,6 +32,10 @@ export interface TableProps<T> {
   actions?: ((item: T) => ReactNode) | null | undefined;
   /** The most frequent action, as a button before the menu. */
   mainAction?: (item: T) => ReactNode;
+  /** Opens an item: a click on its row, or `Enter`; `j` and `k` go to the next and previous row. */
+  onOpen?: ((item: T) => void) | undefined;
+  /** Key of the row that is open. */
+  openKey?: string | undefined;
 }
 
 const readId = (item: unknown): string => (item as { id: string }).id;
@@ -39,20 +47,21 @@ export function DataTable<T>({
   rowKey = readId,
   actions,
   mainAction,
+  onOpen,
+  openKey,
   ...table
 }: TableProps<T> & { items: readonly T[] }) {
   const common = useCommonMessages();
   const hasActions = Boolean(actions ?? mainAction);
+  const body = useRowKeys(onOpen !== undefined);
   // The roles are named because the phone layout displays rows as blocks, which removes them in some browsers.
   return (
     <Table.ScrollContainer minWidth={0} className="table-frame" scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table aria-label={label} role="table" className="resource-table">
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
-            {table.columns.map(({ heading, isNumber }) => (
-              <Table.Th key={heading} role="columnheader" ta={isNumber ? 'end' : undefined}>
-                {heading}
-              </Table.Th>
+            {table.columns.map((column) => (
+              <Heading key={column.heading} column={column} />
             ))}
             {hasActions && (
               <Table.Th role="columnheader" w={1}>
@@ -61,9 +70,13 @@ export function DataTable<T>({
             )}
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody role="rowgroup">
+        <Table.Tbody role="rowgroup" ref={body}>
           {items.map((item) => (
-            <Table.Tr key={rowKey(item)} role="row">
+            <Table.Tr
+              key={rowKey(item)}
+              role="row"
+              {...openProps(rowKey(item) === openKey, onOpen && (() => onOpen(item)))}
+            >
               {table.columns.map(({ heading, cell, isNumber }) => (
                 <Table.Td key={heading} role="cell" data-heading={heading} ta={isNumber ? 'end' : undefined}>
                   {cell(item)}
@@ -83,4 +96,53 @@ export function DataTable<T>({
       </Table>
     </Table.ScrollContainer>
   );
+}
+
+/** Properties of a row that opens its item; none without `open`. */
+const openProps = (isOpen: boolean, open: (() => void) | undefined) =>
+  open && {
+    tabIndex: 0,
+    className: 'row-link',
+    'aria-current': isOpen || undefined,
+    onClick: open,
+    onKeyDown: ({ key, target, currentTarget }: KeyboardEvent) => {
+      if (key === 'Enter' && target === currentTarget) open();
+    },
+  };
+
+function Heading({ column: { heading, isNumber, sort } }: { column: Column<never> }) {
+  const sorted = sort && (sort.order === 'asc' ? 'ascending' : 'descending');
+  return (
+    <Table.Th role="columnheader" ta={isNumber ? 'end' : undefined} aria-sort={sorted}>
+      {sort === undefined ? (
+        heading
+      ) : (
+        <UnstyledButton className="sort-button" onClick={sort.toggle}>
+          {heading} <span aria-hidden="true">{sort.order === 'asc' ? '↑' : '↓'}</span>
+        </UnstyledButton>
+      )}
+    </Table.Th>
+  );
+}
+
+/** Moves the focus between the rows of a table by `j` and `k`, outside of fields. Beside an open row, it opens them. */
+function useRowKeys(isActive: boolean) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  useEffect(() => {
+    if (!isActive) return;
+    const move = (event: globalThis.KeyboardEvent) => {
+      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0;
+      if (step === 0 || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const rows = [...(body.current?.rows ?? [])];
+      const open = rows.findIndex((row) => row.ariaCurrent === 'true');
+      const focused = rows.indexOf(document.activeElement as HTMLTableRowElement);
+      const from = focused === -1 ? open : focused;
+      const next = rows[from === -1 ? 0 : from + step];
+      next?.focus();
+      if (open !== -1) next?.click();
+    };
+    document.addEventListener('keydown', move);
+    return () => document.removeEventListener('keydown', move);
+  }, [isActive]);
+  return body;
 }

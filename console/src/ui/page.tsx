@@ -14,6 +14,8 @@ interface PageProps {
   /** The state of what the page shows, after the title. */
   state?: ReactNode;
   action?: ReactNode;
+  /** Whether the content is as wide as the window, for tables of logs. */
+  isWide?: boolean;
   children: ReactNode;
 }
 
@@ -28,7 +30,7 @@ export function useTitle(title: string): void {
 }
 
 /** A page: its head with title, state and main action, which stays in view, and its content. */
-export function Page({ title, intro, parents, state, action, children }: PageProps) {
+export function Page({ title, intro, parents, state, action, isWide = false, children }: PageProps) {
   useTitle(title);
   const tabs = useContext(PageTabs);
   return (
@@ -44,7 +46,7 @@ export function Page({ title, intro, parents, state, action, children }: PagePro
         </Group>
         <div className="page-action">{action}</div>
       </div>
-      <Stack gap="md" className="page">
+      <Stack gap="md" className="page" data-wide={isWide || undefined}>
         {tabs !== null && (
           <nav className="page-tabs" aria-label={title}>
             {tabs}

@@ -40,7 +40,7 @@ export function ResourceTable<T>({ queryKey, fetchPage, empty, refreshMs, ...tab
   });
   if (query.data === undefined || query.isError) return <UnfinishedQueries queries={[query]} />;
   const items = query.data.pages.flatMap((page) => page.data);
-  if (items.length === 0) return typeof empty === 'string' ? <EmptyState text={empty} /> : empty;
+  if (items.length === 0 && !query.hasNextPage) return typeof empty === 'string' ? <EmptyState text={empty} /> : empty;
   return (
     <Stack>
       <DataTable {...table} items={items} />

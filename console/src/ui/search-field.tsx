@@ -1,8 +1,9 @@
 import { TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { NAME_SEARCH } from '../api/address-values.ts';
+import { isTyping } from './is-typing.ts';
 import { useCommonMessages } from './messages.ts';
 
 /** Pause after the last key before a search is sent. */
@@ -22,10 +23,13 @@ export function SearchField({ label, value, onSearch, placeholder }: SearchField
   const common = useCommonMessages();
   const [text, setText] = useState(value);
   const search = useDebouncedCallback(onSearch, PAUSE_MS);
+  const field = useSlash();
   useEffect(() => setText(value), [value]);
   return (
     <TextInput
+      ref={field}
       type="search"
+      aria-keyshortcuts="/"
       aria-label={label}
       placeholder={placeholder ?? common.search}
       {...NAME_SEARCH}
@@ -37,6 +41,21 @@ export function SearchField({ label, value, onSearch, placeholder }: SearchField
       }}
     />
   );
+}
+
+/** Gives a field the focus when `/` is typed outside of fields. */
+function useSlash() {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      if (event.key !== '/' || isTyping(event)) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    document.addEventListener('keydown', focus);
+    return () => document.removeEventListener('keydown', focus);
+  }, []);
+  return field;
 }
 
 /** A field that searches a list for `?q=` of the address. */

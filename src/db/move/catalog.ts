@@ -98,6 +98,19 @@ export function requireSameTables(source: readonly Table[], target: readonly Tab
   }
 }
 
+/** Partitions of Quire's own tables, which no migration creates, as statements. */
+const LIST_PARTITIONS = `
+  select format('create table if not exists public.%I partition of public.%I %s', part.relname, whole.relname,
+    pg_get_expr(part.relpartbound, part.oid)) as statement
+  from pg_inherits join pg_class part on part.oid = inhrelid join pg_class whole on whole.oid = inhparent
+  where whole.relnamespace = 'public'::regnamespace and whole.relkind = 'p' order by part.relname`;
+
+/** Creates the partitions of the source in the target, without rows. */
+export async function copyPartitions(source: Client, target: Client): Promise<void> {
+  const { rows } = await source.query<{ statement: string }>(LIST_PARTITIONS);
+  for (const { statement } of rows) await target.query(statement);
+}
+
 /** Copies the positions of all sequences. */
 export async function copySequences(source: Client, target: Client): Promise<void> {
   const { rows } = await target.query<{ name: string }>(

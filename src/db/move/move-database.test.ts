@@ -19,6 +19,10 @@ describe('moveDatabase', () => {
       insert into organizations (id, name) values ('org_1', 'Ada''s "house"'), ('org_2', E'\\\\N\\n');
       insert into audit_events (id, organization_id, actor, action, resource_id, changes, created_at)
         select 'audit_' || n, 'org_1', 'key_1', 'api_key.created', 'key_1', '[]', now() from generate_series(1, 500) n;
+      create table request_log_20260310 partition of request_log for values from ('req_01kkat') to ('req_01kkdd');
+      insert into request_log (id, organization_id, key_id, route, status, model_calls, prompt_tokens, cached_tokens,
+        completion_tokens, cost_micros, duration_ms, queue_ms, is_batch)
+        values ('req_01kkat1', 'org_1', 'key_1', '/v1/chat/completions', 200, 1, 1, 0, 1, 1, 1, 0, false);
       insert into processes (id, renewed_at) values ('process_1', 'infinity'), ('process_2', now() - interval '1 hour');
       select pgboss.create_queue('ingest-source', '{"policy": "standard"}');
       insert into pgboss.job (name, state, data) values ('ingest-source', 'active', '{"a": 1}'), ('ingest-source', 'created', '{"a": 2}');
@@ -51,6 +55,7 @@ describe('moveDatabase', () => {
       'public.audit_events': 500,
       'public.organizations': 2,
       'public.processes': 2,
+      'public.request_log': 1,
     });
     assert.deepEqual(await run(target, 'select name from organizations order by id'), [
       { name: 'Ada\'s "house"' },
@@ -101,7 +106,9 @@ describe('moveDatabase', () => {
     await db.close();
     // Planted: a lost row and a changed one among the tables that were complete.
     await run(target, "alter table audit_events disable trigger user; delete from audit_events where id = 'audit_7'");
-    assert.deepEqual(copied(await move()), ['public.audit_events', 'public.processes', 'pgboss.job']);
+    assert.deepEqual(copied(await move()), [
+      ...['public.audit_events', 'public.processes', 'public.request_log', 'pgboss.job'],
+    ]);
     assert.equal((await run(target, 'select id from audit_events')).length, 500);
   });
 

@@ -7,6 +7,7 @@ import { MIGRATION_LOCK, migrate, readPendingMigrations } from '../migrate.ts';
 import type { PostgresServer } from '../postgres.ts';
 import { beginMove, endMove, readMovedSource } from '../unfinished-move.ts';
 import {
+  copyPartitions,
   copySequences,
   digestTable,
   holdsNoTables,
@@ -181,6 +182,7 @@ async function moveTables(reader: Client, writer: Client, options: MoveOptions):
   const sourceTables = await listTables(reader);
   const tables = await listTables(writer);
   requireSameTables(sourceTables, tables);
+  await copyPartitions(reader, writer);
   const sizes = new Map(sourceTables.map(({ name, bytes }) => [name, bytes]));
   const totalBytes = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
   const moved: MovedTable[] = [];

@@ -105,6 +105,7 @@ export async function retrieve(
   requireUnexpired(base, deps.now(), 'kb_id');
   const conditions = [...parseFilters(params.filters ?? {}), ...(params.conditions ?? [])];
   const recording = recordInBackground(deps);
+  const startedAt = Date.now();
   try {
     await recordActivity(deps, base);
     const result = await searchAndScore(recording.deps, call, base, { ...params, conditions, signal });
@@ -116,6 +117,7 @@ export async function retrieve(
     await findKnowledgeBase(deps, call.caller.organizationId, base.id);
     throw error;
   } finally {
+    call.log?.addStep('search', base.name, startedAt);
     await recording.finished();
   }
 }

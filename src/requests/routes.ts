@@ -1,0 +1,38 @@
+import { listSchema } from '../db/page.ts';
+import type { Deps } from '../deps.ts';
+import type { App } from '../http/app.ts';
+import { toCall } from '../http/auth.ts';
+import { listRequests, readRequest } from './read-requests.ts';
+import { LoggedRequest, LoggedRequestDetail, RequestParams, RequestsQuery } from './schema.ts';
+
+/** `GET /v1/requests` and `GET /v1/requests/{request_id}`. Need no scope. */
+export function requestRoutes(app: App, deps: Pick<Deps, 'db'>): void {
+  app.get(
+    '/v1/requests',
+    {
+      schema: {
+        summary: 'List requests',
+        description:
+          'The requests of the organization to routes that call models, newest first unless `order` is `asc`: also lines of batches and rejected requests. Ids, counts and times, no texts. A request appears when it has ended, within a second. A page reads at most 200,000 requests, so that it can have fewer items than `limit`, or none, while `has_more` is true. Kept for `QUIRE_REQUEST_LOG_DAYS`.',
+        tags: ['Usage'],
+        querystring: RequestsQuery,
+        response: { 200: listSchema(LoggedRequest) },
+      },
+    },
+    async (request) => listRequests(deps, toCall(request).caller, request.query),
+  );
+  app.get(
+    '/v1/requests/:request_id',
+    {
+      schema: {
+        summary: 'Get a request',
+        description:
+          'A request by the `x-request-id` of its response, with its steps. With the scope `admin`, of any organization.',
+        tags: ['Usage'],
+        params: RequestParams,
+        response: { 200: LoggedRequestDetail },
+      },
+    },
+    async (request) => readRequest(deps, toCall(request).caller, request.params.request_id),
+  );
+}
