@@ -15,6 +15,7 @@ export const GUIDE: readonly GuideSection[] = [
       'tutorials/give-your-team-access',
       'tutorials/support-bot',
       'tutorials/move-from-openai',
+      'tutorials/three-machines',
     ],
   },
   { title: 'Set up', pages: ['install', 'configuration', 'models', 'clients'] },
