@@ -151,7 +151,7 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     assert.ok(!visitor.url().includes('#'));
     assert.deepEqual(await accessibilityViolations(visitor), []);
     await visitor.getByRole('button', { name: 'Set password' }).click();
-    await visitor.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+    await visitor.getByRole('heading', { level: 1, name: 'New chat' }).waitFor();
     await visitor.context().close();
   });
 

@@ -37,7 +37,7 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   const open = (path: string, opened = page) => test.open(path, opened);
 
   it('the link of the first start creates the first account, and its token leaves the address', async () => {
-    assert.equal(page.url(), `${test.service.url}/`);
+    assert.equal(page.url(), `${test.service.url}/start`);
     await page.goBack();
     assert.ok(!page.url().includes('#'));
   });

@@ -13,7 +13,8 @@ import { checkForm, type FormCase } from './form-case.ts';
 
 const FILL_IN = 'Fill in this field.';
 const TOO_SHORT = 'Enter at least 10 characters.';
-const start = (page: Page) => page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+/** The first page of owners and operators, and that of others. */
+const start = (page: Page) => page.getByRole('heading', { level: 1, name: /^(Start|New chat)$/ }).waitFor();
 
 /** Forms of visitors. `path` gets the token of a link. */
 const VISITOR_FORMS: Record<string, FormCase> = {
