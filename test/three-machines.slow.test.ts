@@ -10,17 +10,23 @@ import { newDataDir, type Service, startService, startWorker, until, useEmbedded
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on whatever came over the wire.
 type Json = any;
 
+type Caller = Pick<Service, 'url' | 'key'>;
+
 useEmbeddedDatabases();
 
 describe('the move of an embedded service to three machines', () => {
   let stores: SharedStores;
+  const started: { kill(): Promise<unknown> }[] = [];
   before(async () => {
     stores = await createSharedStores({ isMigrated: false });
   });
-  after(() => stores.close());
+  after(async () => {
+    await Promise.all(started.map((each) => each.kill()));
+    await stores.close();
+  });
 
-  const send = async (service: Service, key: string, method: string, path: string, body?: object): Promise<Json> => {
-    const response = await fetch(service.url + path, {
+  const send = async ({ url, key }: Caller, method: string, path: string, body?: object): Promise<Json> => {
+    const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
@@ -42,20 +48,21 @@ describe('the move of an embedded service to three machines', () => {
   it('keeps files, keys, credentials and searches, and shares them between two machines', async () => {
     const dataDir = newDataDir();
     const single = await startService({ dataDir });
+    started.push(single);
     const { key } = single;
     const parts = [
       { name: 'purpose', content: 'knowledge-base' },
-      { name: 'file', filename: 'Hours "1".md', content: Buffer.from('The library in Ashford opens at nine.') },
+      { name: 'file', filename: "It's open.md", content: Buffer.from('The library in Ashford opens at nine.') },
     ];
     const file = (await sendForm(`${single.url}/v1/files`, encodeForm(parts), { key })).json.id;
-    const base = (await send(single, key, 'POST', '/v1/knowledge-bases', { name: `It's "mine"` })).id;
+    const base = (await send(single, 'POST', '/v1/knowledge-bases', { name: `It's "mine"` })).id;
     const sources = `/v1/knowledge-bases/${base}/data-sources`;
-    await send(single, key, 'POST', sources, { type: 'file_upload', config: { file_ids: [file] } });
-    await until(async () => (await send(single, key, 'GET', `/v1/knowledge-bases/${base}`)).document_count === 1);
-    await until(async () => (await send(single, key, 'GET', `/v1/knowledge-bases/${base}`)).status === 'active');
+    await send(single, 'POST', sources, { type: 'file_upload', config: { file_ids: [file] } });
+    await until(async () => (await send(single, 'GET', `/v1/knowledge-bases/${base}`)).document_count === 1);
+    await until(async () => (await send(single, 'GET', `/v1/knowledge-bases/${base}`)).status === 'active');
     const search = { query: 'When does the library open?', search_type: 'hybrid' };
     const retrieve = `/v1/knowledge-bases/${base}/retrieve`;
-    const { results } = await send(single, key, 'POST', retrieve, search);
+    const { results } = await send(single, 'POST', retrieve, search);
     assert.equal(results.length, 1);
     await single.stop();
 
@@ -69,16 +76,15 @@ describe('the move of an embedded service to three machines', () => {
       await startService({ dataDir: newDataDir(), env }),
       await startService({ dataDir: newDataDir(), env }),
     ] as const;
-    const worker = await startWorker({ dataDir: newDataDir(), env });
+    started.push(...machines, await startWorker({ dataDir: newDataDir(), env }));
     for (const machine of machines) {
-      assert.deepEqual((await send(machine, key, 'POST', retrieve, search)).results, results);
+      assert.deepEqual((await send({ ...machine, key }, 'POST', retrieve, search)).results, results);
       const content = await fetch(`${machine.url}/v1/files/${file}/content`, {
         headers: { authorization: `Bearer ${key}` },
       });
       assert.equal(await content.text(), 'The library in Ashford opens at nine.');
     }
-    const { id } = await send(machines[0], key, 'POST', '/v1/knowledge-bases', { name: 'New' });
-    assert.equal((await send(machines[1], key, 'GET', `/v1/knowledge-bases/${id}`)).name, 'New');
-    await Promise.all([...machines, worker].map((each) => each.stop()));
+    const { id } = await send({ ...machines[0], key }, 'POST', '/v1/knowledge-bases', { name: 'New' });
+    assert.equal((await send({ ...machines[1], key }, 'GET', `/v1/knowledge-bases/${id}`)).name, 'New');
   });
 });

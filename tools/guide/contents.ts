@@ -59,7 +59,7 @@ export const REFERENCE: readonly ReferenceGroup[] = [
   {
     slug: 'generate',
     title: 'Generate text',
-    tags: ['Chat', 'Responses', 'Conversations', 'Completions'],
+    tags: ['Chat', 'Responses', 'Conversations', 'Completions', 'Chats'],
     introduction:
       'Chat completions are the primary way to a model. Responses run a loop with tools on the server: search in knowledge bases, MCP servers, your own functions. Text completions exist for older clients.',
   },
