@@ -36,10 +36,10 @@ export const GUIDE: readonly GuideSection[] = [
       'errors',
     ],
   },
-  { title: 'Manage', pages: ['console', 'administration', 'guardrails', 'limits', 'usage', 'cli'] },
+  { title: 'Manage', pages: ['console', 'administration', 'guardrails', 'limits', 'usage', 'requests', 'cli'] },
   {
     title: 'Operate',
-    pages: ['operations', 'storage', 'monitoring', 'kubernetes', 'runbooks', 'troubleshooting'],
+    pages: ['operations', 'storage', 'backup', 'monitoring', 'kubernetes', 'runbooks', 'troubleshooting'],
   },
 ];
 
