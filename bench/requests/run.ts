@@ -39,7 +39,7 @@ const fillDay = (start: number, rows: number) => `
     case when n % 333 = 0 then 'engine_unavailable' when n % 33 = 0 then 'rate_limit_exceeded' end,
     case when n % 333 = 0 then 'The server of the model does not respond.'
       when n % 33 = 0 then 'This key has used its 600 requests per minute. Try again in 2 s.' end,
-    1, 500 + n % 4000, n % 500, n % 300, 1200 + n % 900, 200 + (n * 7919) % 9000, n % 20, 100 + n % 300, n % 3 = 0,
+    1, 500 + n % 4000, n % 500, n % 300, 1200 + n % 900, 200 + (n::bigint * 7919) % 9000, n % 20, 100 + n % 300, n % 3 = 0,
     case when n % 1000 = 1 then 'blocked' else 'passed' end, false, null,
     case when n % 12 = 0 then '[{"type": "chat", "name": "general-1", "start_ms": 0, "duration_ms": 700, "queue_ms": 0,
       "first_token_ms": 90, "prompt_tokens": 512, "completion_tokens": 40}, {"type": "search", "name": "Handbook",
