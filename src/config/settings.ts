@@ -110,7 +110,7 @@ export const SETTINGS = {
     default: null,
     list: true,
     description:
-      "Base URL of an OpenAI-compatible server (vLLM, SGLang, llama-server, Ollama, TGI), or one of Anthropic's Messages (`QUIRE_UPSTREAM_PROTOCOL`), that serves every chat and completion model. Several URLs are load-balanced (least outstanding requests).",
+      "Base URL of an OpenAI-compatible server (vLLM, SGLang, llama-server, Ollama, TGI), or one of Anthropic's Messages (`QUIRE_UPSTREAM_PROTOCOL`), that serves every chat and completion model. Several URLs are load-balanced: prompts by prefix affinity within a bound of the load, other requests by least outstanding requests.",
   },
   upstreamApiKey: {
     env: 'QUIRE_UPSTREAM_API_KEY',

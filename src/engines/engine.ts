@@ -289,6 +289,8 @@ export interface GenerationEngine {
   readonly hostPid?: number | null | undefined;
   /** Upstreams only: the servers of the model, without I/O. */
   servers?(): ServerState[];
+  /** Upstreams only: counts since the engine was created, all 0 with one server. */
+  affinity?(): AffinityCounts;
   /** Engines in a process of their own only: starts to load the model unless it is loaded. */
   loadModel?(): void;
   /** The same: frees the memory of the model until the next request. Returns false while requests run. */
@@ -296,6 +298,12 @@ export interface GenerationEngine {
   /** Ends running generations with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
 }
+
+/**
+ * Prompts by how the prefix affinity of several servers placed them: the prefix was new, went to the server that has
+ * it, or moved because that server was ejected or had too many requests.
+ */
+export type AffinityCounts = Record<'first' | 'hit' | 'moved', number>;
 
 /** State of one server of an upstream. */
 export interface ServerState {

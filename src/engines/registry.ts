@@ -1,5 +1,5 @@
 import type { EmbeddingEngine } from './embedding-engine.ts';
-import type { Backend, CacheUsage, GenerationEngine } from './engine.ts';
+import type { AffinityCounts, Backend, CacheUsage, GenerationEngine } from './engine.ts';
 import type { ModerationEngine } from './moderation-engine.ts';
 import type { RerankEngine } from './rerank-engine.ts';
 
@@ -139,6 +139,12 @@ export class ModelRegistry implements ModelLookup {
       usages.set(id, { ...usage, evictions: usage.evictions + evictions });
     }
     return usages;
+  }
+
+  /** How upstream engines placed prompts on their servers, by the first model of each. */
+  affinityByModel(): ReadonlyMap<string, AffinityCounts> {
+    const counted = this.#cachingModels().map(({ id, engine }) => [id, engine.affinity?.() ?? null] as const);
+    return new Map(counted.flatMap(([id, counts]) => (counts === null ? [] : [[id, counts]])));
   }
 
   /** Other models that use the cache of an engine, by its first model, as `cacheUsageByModel` lists it. */

@@ -14,7 +14,7 @@ export interface CacheMetrics {
  */
 export function registerCacheMetrics(
   registry: Registry,
-  models: Pick<ModelRegistry, 'cacheUsageByModel'>,
+  models: Pick<ModelRegistry, 'cacheUsageByModel' | 'affinityByModel'>,
 ): CacheMetrics {
   const registers = [registry];
   const labelNames = ['model'] as const;
@@ -46,6 +46,7 @@ export function registerCacheMetrics(
   addGauge('quire_prompt_cache_bytes', 'Memory used by the prefix caches.', ({ bytes }) => bytes ?? 0);
   addGauge('quire_prompt_cache_entries', 'Prefixes in the caches.', ({ entries }) => entries);
   addEvictions(registry, models);
+  addAffinity(registry, models);
   return {
     countPrompt: (model, cachedTokens) => {
       (cachedTokens > 0 ? hits : misses).inc({ model });
@@ -64,6 +65,21 @@ function addEvictions(registry: Registry, models: Pick<ModelRegistry, 'cacheUsag
     collect() {
       this.reset();
       for (const [model, { evictions }] of models.cacheUsageByModel()) this.inc({ model }, evictions);
+    },
+  });
+}
+
+/** Exports how upstream engines placed prompts. The counts of a replaced engine start again at 0. */
+function addAffinity(registry: Registry, models: Pick<ModelRegistry, 'affinityByModel'>): void {
+  new Counter({
+    name: 'quire_upstream_prefix_affinity_total',
+    help: 'Prompts sent to one of several servers: the prefix was new, went to the server that has it, or moved.',
+    labelNames: ['model', 'outcome'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [model, counts] of models.affinityByModel())
+        for (const [outcome, count] of Object.entries(counts)) this.inc({ model, outcome }, count);
     },
   });
 }

@@ -164,5 +164,14 @@ describe('metrics of the prompt cache', () => {
     }
     engines[1].cache = null;
     assert.doesNotMatch(await metrics.metrics(), /^quire_prompt_cache_bytes\{/m);
+    assert.doesNotMatch(before_, /^quire_upstream_prefix_affinity_total\{/m);
+    Object.assign(engines[0], { affinity: () => ({ first: 2, hit: 5, moved: 1 }) });
+    const placed = (await metrics.metrics()).match(/^quire_upstream_prefix_affinity_total\{.*$/gm);
+    assert.deepEqual(
+      placed,
+      ['first"} 2', 'hit"} 5', 'moved"} 1'].map(
+        (end) => `quire_upstream_prefix_affinity_total{model="general-8b",outcome="${end}`,
+      ),
+    );
   });
 });

@@ -48,6 +48,8 @@ export interface UpstreamRequest<T> {
   prepare(endpoints: Endpoints): Pick<HttpExchangeRequest, 'path' | 'method' | 'body' | 'firstByteSeconds'>;
   /** Field of the caller's request to report when the upstream rejects this one. */
   param: string;
+  /** Key of the prompt's prefix (`affinityKey`). Absent: no prompt. */
+  prefix?: string;
   /** Context length in tokens, for errors. Absent: unknown. */
   contextLength?(): number | null;
   /** Reads a response with status 2xx. The replica is healthy when it resolves. */
@@ -67,7 +69,7 @@ export function attempt<T>(context: AttemptContext, request: UpstreamRequest<T>,
   const tried = new Set<Replica>();
   let failed: FailedAttempt | null = null;
   const call = async () => {
-    const replica = replicas.choose(tried);
+    const replica = replicas.choose(tried, request.prefix);
     tried.add(replica);
     const outcome = await sendOnce(context, replica, request, signal);
     if ('result' in outcome) return outcome.result;

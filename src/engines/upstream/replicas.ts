@@ -1,10 +1,12 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { Logger } from '../../lib/logger.ts';
+import { LruMap } from '../../lib/lru-map.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { createProxyAgent, type ProxySettings } from '../../lib/proxy.ts';
 import { rejectOnAbort } from '../../lib/reject-on-abort.ts';
-import type { ServerState } from '../engine.ts';
+import type { AffinityCounts, ServerState } from '../engine.ts';
 import { type Endpoints, parseEndpoints } from './base-url.ts';
+import { chooseWithinBound, type ReplicaLoad, rankReplicas } from './prefix-affinity.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
 /** Maximum connections per base URL, one request each. Hosts have 64 thousand ports. */
@@ -13,6 +15,9 @@ const MAX_CONNECTIONS = 1024;
 /** Milliseconds that a failed replica is ejected before it is probed: initially, and at most (exponential backoff). */
 const MIN_EJECTION_MS = 1000;
 const MAX_EJECTION_MS = 30_000;
+
+/** Prefixes whose replica is known: more than the caches of the replicas hold. */
+const MAX_PLACEMENTS = 16_384;
 
 /** One base URL. */
 export interface Replica {
@@ -27,9 +32,6 @@ export interface Replica {
   /** The last failure, which a later success does not delete; `at`: Unix milliseconds. */
   lastError: { message: string; at: number } | null;
 }
-
-/** Inputs of the load balancer. */
-export type ReplicaLoad = Pick<Replica, 'inFlight' | 'ejectedAt'>;
 
 /**
  * Returns the index of the replica for a request: the healthy one with the fewest requests in flight, ties round robin
@@ -80,6 +82,9 @@ export class Replicas {
   readonly #timers = new Map<Replica, NodeJS.Timeout>();
   /** Checks that have not settled. */
   readonly #checks = new Map<Replica, Promise<void>>();
+  /** The replica of each prefix that was sent last. A prefix that had to move stays where it went. */
+  readonly #placements = new LruMap<string, number>(MAX_PLACEMENTS);
+  readonly affinity: AffinityCounts = { first: 0, hit: 0, moved: 0 };
   #turn = 0;
   #hasResponded = false;
 
@@ -98,12 +103,27 @@ export class Replicas {
     return this.#hasResponded && this.all.some(({ ejectedAt }) => ejectedAt === null);
   }
 
-  /** Returns the replica for the next request; see `leastLoaded`. */
-  choose(tried: ReadonlySet<Replica>): Replica {
+  /**
+   * Returns the replica for the next request. Prompts with a common prefix, by its key, share one within the bound of
+   * its load; otherwise the least loaded one (`leastLoaded`). `tried`: replicas that this request has tried.
+   */
+  choose(tried: ReadonlySet<Replica>, prefix: string | null = null): Replica {
     this.#turn = (this.#turn + 1) % this.all.length;
-    const chosen = this.all[leastLoaded(this.all, (index) => tried.has(this.all[index] as Replica), this.#turn)];
+    const isTried = (index: number) => tried.has(this.all[index] as Replica);
+    const affine = prefix === null || this.all.length === 1 ? null : this.#chooseAffine(prefix, isTried);
+    const chosen = this.all[affine ?? leastLoaded(this.all, isTried, this.#turn)];
     if (!chosen) throw new RangeError('the choice is one of the replicas');
     return chosen;
+  }
+
+  #chooseAffine(prefix: string, isTried: (index: number) => boolean): number | null {
+    const last = this.#placements.get(prefix);
+    const order = rankReplicas(prefix, this.#options.baseUrls);
+    const index = chooseWithinBound(this.all, last === undefined ? order : [last, ...order], isTried);
+    if (index === null) return null;
+    this.#placements.set(prefix, index);
+    this.affinity[last === undefined ? 'first' : last === index ? 'hit' : 'moved'] += 1;
+    return index;
   }
 
   /** The replica responded: it is healthy. */

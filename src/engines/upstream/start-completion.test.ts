@@ -17,8 +17,8 @@ import { leastLoaded } from './replicas.ts';
 
 const never = new AbortController().signal;
 const good = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
-const sendJsonRequest = async (engine: Parameters<typeof collectGeneration>[0]) =>
-  (await collectGeneration(engine, chatRequest('Hello'))).choices[0]!.text;
+const sendJsonRequest = async (engine: Parameters<typeof collectGeneration>[0], text = 'Hello', scope = 'org_1') =>
+  (await collectGeneration(engine, chatRequest(text, { scope }))).choices[0]!.text;
 
 /** Responds with each handler in turn, then with the last one. */
 const inTurn =
@@ -118,7 +118,8 @@ describe('several base URLs', () => {
       await engine.check(never);
       // Otherwise it would be probed and used again while these requests take a second.
       t.mock.timers.enable({ apis: ['setTimeout'] });
-      for (let i = 0; i < 6; i += 1) assert.equal(await sendJsonRequest(engine), 'a');
+      // Different prompts: a prompt that had to move stays where it went.
+      for (let i = 0; i < 32; i += 1) assert.equal(await sendJsonRequest(engine, `Hello ${i}`), 'a');
       const posts = bad.requests.filter(({ method }) => method === 'POST').length;
       assert.equal(posts > 1, !isEjected, `${posts} requests`);
     });
@@ -130,7 +131,35 @@ describe('several base URLs', () => {
     const engine = engineFor(t, { baseUrls: servers.map(({ baseUrl }) => baseUrl) });
     await engine.check(never);
     await Promise.all(Array.from({ length: 8 }, () => sendJsonRequest(engine)));
-    for (const { requests } of servers) assert.equal(requests.filter(({ method }) => method === 'POST').length, 4);
+    // The server that has the prefix gets 1.25 times the mean at most.
+    const counts = servers.map(({ requests }) => requests.filter(({ method }) => method === 'POST').length);
+    assert.deepEqual(counts.toSorted(), [3, 5]);
+  });
+
+  it('a conversation stays at one server, also at the one that took it over, and organizations are separate', async (t) => {
+    const isDown = [false, false];
+    const servers = await Promise.all(
+      [0, 1].map((at) => startServer((...args) => (isDown[at] ? respondWithBody(503, '') : good)(...args))),
+    );
+    for (const server of servers) t.after(server.close);
+    const engine = engineFor(t, { baseUrls: servers.map(({ baseUrl }) => baseUrl) });
+    await engine.check(never);
+    const counts = () => servers.map(({ requests }) => requests.filter(({ method }) => method === 'POST').length);
+    for (let turn = 0; turn < 5; turn += 1) await sendJsonRequest(engine);
+    const home = counts().indexOf(5);
+    assert.notEqual(home, -1, counts().join());
+    assert.deepEqual(engine.affinity?.(), { first: 1, hit: 4, moved: 0 });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    isDown[home] = true;
+    await sendJsonRequest(engine);
+    isDown[home] = false;
+    await engine.check(never);
+    await sendJsonRequest(engine);
+    assert.deepEqual([counts()[home], counts()[1 - home]], [6, 2]);
+    assert.deepEqual(engine.affinity?.(), { first: 1, hit: 6, moved: 1 });
+    const others = Array.from({ length: 16 }, (_, n) => sendJsonRequest(engine, 'Hello', `org_${n + 2}`));
+    await Promise.all(others);
+    assert.equal(engine.affinity?.().first, 17);
   });
 
   it('an ejected one is used again as soon as it responds', async (t) => {

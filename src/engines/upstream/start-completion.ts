@@ -6,6 +6,7 @@ import { findContextOverflow, type UpstreamError } from './error-mapping.ts';
 import type { DialectRequest, GenerationDialect } from './generation-dialect.ts';
 import type { Exchange } from './http-exchange.ts';
 import { arrangePrompt, excludeRoles, type LearnedRoles } from './learned-roles.ts';
+import { affinityKey } from './prefix-affinity.ts';
 import type { Replica } from './replicas.ts';
 
 /** Context of a completion. */
@@ -43,6 +44,7 @@ export function openCompletion(
       return { path: endpoints[dialect.endpoint(request)], method: 'POST', body: sent.body, firstByteSeconds };
     },
     param: promptField(request),
+    prefix: affinityKey(request),
     contextLength: context.contextLength,
     read: async (exchange, first, replica) => {
       context.roles.learn(roles);

@@ -1,7 +1,7 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ProxySettings } from '../../lib/proxy.ts';
-import type { Backend, ServerState } from '../engine.ts';
+import type { AffinityCounts, Backend, ServerState } from '../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import type { AttemptContext } from './attempt.ts';
 import { invalidResponse } from './error-mapping.ts';
@@ -136,6 +136,11 @@ export class UpstreamClient {
   /** The state of each server, without I/O. */
   servers(): ServerState[] {
     return this.#replicas.states();
+  }
+
+  /** How prompts were placed on the servers. */
+  affinity(): AffinityCounts {
+    return this.#replicas.affinity;
   }
 
   /** Ends waiting calls with 503 and closes the connections. May be called twice. */

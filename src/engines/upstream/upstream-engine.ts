@@ -1,5 +1,6 @@
 import { isRecord } from '../../lib/json.ts';
 import type {
+  AffinityCounts,
   Backend,
   CacheUsage,
   ChatPrompt,
@@ -148,6 +149,10 @@ class UpstreamEngine implements GenerationEngine {
 
   servers(): ServerState[] {
     return this.#client.servers();
+  }
+
+  affinity(): AffinityCounts {
+    return this.#client.affinity();
   }
 
   close(): Promise<void> {
