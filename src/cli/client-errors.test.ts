@@ -105,7 +105,10 @@ describe('errors of the client commands name the next step', () => {
   it('a missing key only where a service runs', async () => {
     process.env['QUIRE_API_KEY'] = '';
     process.env['QUIRE_URL'] = `http://${await serve(page(200, '{}', 'application/json'))}`;
-    await assert.rejects(openApiClient(), /Set QUIRE_API_KEY to an API key, or store one with 'quire login'\. .* 'quire keys create' makes one\./);
+    await assert.rejects(
+      openApiClient(),
+      /Set QUIRE_API_KEY to an API key, or store one with 'quire login'\. .* 'quire keys create' makes one\./,
+    );
     const closed = createTcpServer();
     process.env['QUIRE_URL'] = '';
     process.env['QUIRE_DATA_DIR'] = join(tmpdir(), 'quire-no-such-folder');
