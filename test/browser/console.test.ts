@@ -198,7 +198,7 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
-    assert.equal(page.url(), `${test.service.url}/`);
+    assert.equal(page.url(), `${test.service.url}/start`);
   });
 
   it('stores no credential in the browser, calls no other host, and throws no error', async () => {
