@@ -32,7 +32,16 @@ describe('the console', () => {
   const get = (path: string, headers = {}) => fetch(api.url + path, { headers });
 
   it('answers every path of a page with the same page, and others with that page and 404', async () => {
-    for (const path of ['/', '/sign-in', '/knowledge-bases/kb_1/documents/doc_1', '/audit/', '/models?a=b']) {
+    for (const path of [
+      '/',
+      '/start',
+      '/chat/a',
+      '/requests',
+      '/sign-in',
+      '/knowledge-bases/kb_1/documents/doc_1',
+      '/audit/',
+      '/models?a=b',
+    ]) {
       const response = await get(path, BROWSER);
       assert.equal(response.status, 200, path);
       assert.equal(await response.text(), PAGE);

@@ -14,6 +14,8 @@ const PAGES = [
   'sign-in',
   'join',
   'reset',
+  'start',
+  'chat',
   'overview',
   'playground',
   'keys',
@@ -24,11 +26,16 @@ const PAGES = [
   'guardrails',
   'models',
   'usage',
+  'requests',
+  'mcp-servers',
   'cache',
   'organizations',
   'audit',
   'settings',
 ] as const;
+
+/** A path of the API without `/v1`, which is below a page but is none. */
+const CHAT_WITHOUT_V1 = '/chat/completions';
 
 /**
  * Content-Security-Policy of the console. Scripts come from files of the build only. Mantine writes its theme variables
@@ -69,7 +76,7 @@ export async function consoleRoutes(app: App, folder: string | null): Promise<vo
     const config = { scope: 'public', isPage: true } as const;
     app.get(path, { schema: { hide: true }, config }, async (request, reply) =>
       // An API client whose base URL lacks `/v1` gets an error that it understands.
-      isNavigation(request) ? sendPage(reply) : reply.callNotFound(),
+      isNavigation(request) && !request.url.startsWith(CHAT_WITHOUT_V1) ? sendPage(reply) : reply.callNotFound(),
     );
   }
   // The page says that the path does not exist. Without validators: a 304 would become a 404 without a page.
