@@ -19,6 +19,8 @@ requireNode24();
 
 /** A hung test fails after this time instead of holding the run for ever. */
 const TEST_TIMEOUT_MS = 300_000;
+/** The runner waits for files whose tests have ended but that left a handle open: a run ends after this time. */
+const RUN_TIMEOUT_MS = 30 * 60_000;
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -87,7 +89,12 @@ const child = spawn(
   },
 );
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+const deadline = setTimeout(() => {
+  console.error(`✖ The run has not ended after ${RUN_TIMEOUT_MS / 60_000} minutes: a test file left a handle open.`);
+  child.kill();
+}, RUN_TIMEOUT_MS);
 const code = await new Promise((resolve) => child.once('exit', resolve));
+clearTimeout(deadline);
 await prepared.close();
 shared?.close();
 if (isFast) {

@@ -82,8 +82,7 @@ describe('PostgreSQL behind PgBouncer', { skip: isInstalled ? false : 'PgBouncer
           }
         } finally {
           stopping.abort();
-          await busy;
-          await pooler.stop();
+          await busy.finally(() => pooler.stop());
         }
       });
     }

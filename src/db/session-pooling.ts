@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { OperatorError } from '../lib/operator-error.ts';
 
@@ -6,6 +7,12 @@ import { OperatorError } from '../lib/operator-error.ts';
  * probed connection within it.
  */
 const ROUNDS = 50;
+
+/**
+ * How long a transaction of the probe may hold its session while the other connection waits for one, in milliseconds.
+ * Several services that probe one pooler at the same time could otherwise take all its sessions and wait for each other.
+ */
+const HOLD_MS = 500;
 
 /** Limits of a session, in milliseconds. */
 export interface SessionLimits {
@@ -57,9 +64,11 @@ async function isShared(first: PoolClient, second: PoolClient, own: number): Pro
   }
   // Asked first: with a single session, the other connection would wait for the end of this transaction.
   const taken = await selectServerProcess(second);
-  const isTaken = taken === own || (await selectServerProcess(first)) !== own;
+  const asked = taken === own ? taken : selectServerProcess(first);
+  const answered = new AbortController();
+  await Promise.race([asked, delay(HOLD_MS, null, { signal: answered.signal })]).finally(() => answered.abort());
   await second.query('rollback');
-  return isTaken;
+  return taken === own || (await asked) !== own;
 }
 
 async function selectServerProcess(client: PoolClient): Promise<number> {
