@@ -111,6 +111,7 @@ function declareBackupTasks(backups: Backups | null, signal: AbortSignal): Task[
   if (backups === null) return [];
   return [
     { name: 'archive WAL', everyMs: ARCHIVE_MS, run: () => backups.archive(signal) },
+    { name: 'limit pending WAL', everyMs: ARCHIVE_MS, run: () => backups.archiver.limitPending() },
     { name: 'scheduled backup', everyMs: BACKUP_CHECK_MS, run: () => backups.createIfDue(signal) },
   ];
 }

@@ -5,8 +5,10 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type BackupProgress, createBackup } from './create-backup.ts';
 import type { BackupManifest } from './manifest.ts';
 import { openTarget } from './open-target.ts';
+import { hasGapBehind } from './plan-restore.ts';
 import { pruneBackups } from './prune-backups.ts';
 import { BackupRepository } from './repository.ts';
+import { readInventory } from './restore-backup.ts';
 import { selectSystem, switchWal } from './store.ts';
 import type { BackupTarget } from './target.ts';
 import { WalArchiver } from './wal-archiver.ts';
@@ -100,11 +102,19 @@ export class Backups {
   /** Makes a backup when one is due, or when WAL is missing since the last one. */
   async createIfDue(signal: AbortSignal): Promise<void> {
     const { now } = this.#deps;
-    this.#last ??= (await (await this.openRepository(signal)).listBackups(signal)).at(-1) ?? null;
+    if (this.#last === undefined) this.#last = await this.#findLast(signal);
     const dueMs = this.dueMs ?? Number.POSITIVE_INFINITY;
     const hasGap = this.archiver.hasGap && this.#last !== null;
     if (now() < this.#retryAtMs || (now() < dueMs && !hasGap) || this.#creating !== null) return;
     await this.create(signal);
+  }
+
+  /** A process that was killed before it made the backup behind a gap leaves the gap. */
+  async #findLast(signal: AbortSignal): Promise<BackupManifest | null> {
+    const inventory = await readInventory(await this.openRepository(signal), signal);
+    const last = inventory.backups.at(-1) ?? null;
+    if (last !== null && hasGapBehind(inventory, last)) this.archiver.hasGap = true;
+    return last;
   }
 
   /** Makes a backup now, and deletes outdated ones. Throws an `OperatorError` while another one is made. */
@@ -126,22 +136,19 @@ export class Backups {
   async #create(signal: AbortSignal): Promise<BackupManifest> {
     const { config } = this.#deps;
     const repository = await this.openRepository(signal);
-    // A gap that appears during the backup is behind its start.
-    this.archiver.hasGap = false;
-    const manifest = await createBackup(
-      {
-        ...this.#deps,
-        repository,
-        archiver: this.archiver,
-        dataDir: config.dataDir,
-        cluster: join(config.dataDir, 'postgres'),
-        onProgress: (progress) => {
-          this.copiedBytes += progress.doneBytes - (this.progress?.doneBytes ?? 0);
-          this.progress = progress;
-        },
+    const deps = {
+      ...this.#deps,
+      repository,
+      archiver: this.archiver,
+      dataDir: config.dataDir,
+      cluster: join(config.dataDir, 'postgres'),
+      onProgress: (progress: BackupProgress) => {
+        this.copiedBytes += progress.doneBytes - (this.progress?.doneBytes ?? 0);
+        this.progress = progress;
       },
-      signal,
-    );
+    };
+    const manifest = await createBackup(deps, signal);
+    this.archiver.hasGap = hasGapBehind(await readInventory(repository, signal), manifest);
     this.#last = manifest;
     this.#retryAtMs = 0;
     await pruneBackups(this.#deps, repository, config.backupKeep, signal);

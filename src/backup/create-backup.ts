@@ -49,11 +49,12 @@ export async function createBackup(deps: CreateDeps, signal: AbortSignal): Promi
   const startedAt = now();
   const id = newBackupId(startedAt);
   deps.logger.info({ id, target: repository.target.location }, 'backup started');
+  const { droppedSegments } = deps.archiver;
   const copy = new BaseCopy(deps, id);
   const copied = await deps.db.withSession((session) => copy.run(session, signal));
   const hasSecretsKey = await putSecretsKey(deps, id, signal);
   const manifest: BackupManifest = { format: 1, id, version: VERSION, startedAt, ...copied, hasSecretsKey };
-  await untilArchived(deps.archiver, repository, manifest.lastSegment, signal);
+  await untilArchived(deps, { lastSegment: manifest.lastSegment, droppedSegments }, signal);
   await repository.put(baseObjectName(id, 'manifest'), textStream(JSON.stringify(manifest)), signal);
   const tookMs = now() - startedAt;
   deps.logger.info({ id, bytes: totalBytes(manifest), files: manifest.blobs.count, tookMs }, 'backup complete');
@@ -191,16 +192,16 @@ async function putSecretsKey(
   return true;
 }
 
-/** Without the WAL of its own time, the copy is not consistent. */
+/** Without the WAL of its own time, the copy is not consistent. `droppedSegments`: those dropped before its start. */
 async function untilArchived(
-  archiver: WalArchiver,
-  repository: BackupRepository,
-  lastSegment: string,
+  { archiver, repository }: Pick<CreateDeps, 'archiver' | 'repository'>,
+  { lastSegment, droppedSegments }: { lastSegment: string; droppedSegments: number },
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
     await archiver.archive(signal);
     for await (const _ of repository.list(`wal/${lastSegment}-`, signal)) return;
+    if (archiver.droppedSegments > droppedSegments) throw new Error('WAL that the backup needs was given up');
     await delay(ARCHIVE_POLL_MS, undefined, { signal });
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BackupManifest } from './manifest.ts';
-import { type BackupInventory, planRestore, usableBackups } from './plan-restore.ts';
+import { type BackupInventory, hasGapBehind, planRestore, usableBackups } from './plan-restore.ts';
 import { type ArchivedWal, parseWalObjectName, segmentNumber, segmentOfLsn, walObjectName } from './wal-names.ts';
 
 const MINUTE = 60_000;
@@ -76,10 +76,33 @@ describe('the plan of a restore', () => {
   it('ends at a gap in the WAL', () => {
     const gap = { ...inventory, wal: inventory.wal.filter(({ file }) => segmentNumber(file) !== 256) };
     assert.equal(planRestore(gap, { id: 'a', atMs: null }).untilMs, T0 + 2 * MINUTE);
-    assert.match(failure(gap, { id: null, atMs: T0 + 2.5 * MINUTE }), /ends at 2026-11-24T10:02:00/);
+    assert.match(
+      failure(gap, { id: null, atMs: T0 + 2.5 * MINUTE }),
+      /10:02:30\.000Z cannot be restored: WAL is missing between 2026-11-24T10:02:00\.000Z and the backup of 2026-11-24T10:03:00\.000Z\. Choose/,
+    );
+    assert.match(failure(gap, { id: 'a', atMs: T0 + 2.5 * MINUTE }), /the archived WAL ends at 2026-11-24T10:02:00/);
+    assert.match(failure(gap, { id: 'b', atMs: T0 + 7 * MINUTE }), /the archived WAL ends at 2026-11-24T10:06:00/);
+    assert.equal(planRestore(gap, { id: null, atMs: T0 + 2 * MINUTE }).backup.id, 'a');
     assert.equal(planRestore(gap, at(4)).backup.id, 'b');
     const torn = { ...inventory, wal: inventory.wal.slice(0, 3) };
     assert.match(failure(torn, { id: 'b', atMs: null }), /its WAL is not complete/);
+  });
+
+  it('knows a gap behind a backup, which only another backup ends', () => {
+    const without = (...numbers: number[]) => ({
+      ...inventory,
+      wal: inventory.wal.filter(({ file }) => !numbers.includes(segmentNumber(file))),
+    });
+    const [a, b] = inventory.backups;
+    assert.ok(a !== undefined && b !== undefined);
+    const hasGap = (missing: number[]) => [a, b].map((each) => hasGapBehind(without(...missing), each));
+    assert.deepEqual(hasGap([]), [false, false]);
+    assert.deepEqual(hasGap([256]), [true, false]);
+    assert.deepEqual(hasGap([258]), [true, true]);
+    // Nothing is behind the missing segments yet.
+    assert.deepEqual(hasGap([258, 259]), [false, false]);
+    assert.deepEqual(hasGap([257]), [true, true]);
+    assert.equal(hasGapBehind({ ...inventory, wal: [] }, a), false);
   });
 
   it('follows the newest timeline, and leaves out what a restore abandoned', () => {
@@ -100,6 +123,13 @@ describe('the plan of a restore', () => {
     assert.deepEqual([plan.backup.id, plan.untilMs], ['a', T0 + 21 * MINUTE]);
     assert.equal(planRestore(restored, { id: null, atMs: null }).backup.id, 'c');
     assert.equal(plan.wal[0]?.file, '00000002.history');
+    // The WAL of the abandoned timeline is longer, also behind a gap of its own.
+    const longer = { ...restored, wal: sorted([...restored.wal, segment(1, 262, 9)]) };
+    const usable = usableBackups(longer);
+    assert.deepEqual(
+      usable.map((each) => hasGapBehind(longer, each)),
+      [false, false],
+    );
   });
 });
 

@@ -53,12 +53,18 @@ export function planRestore(inventory: BackupInventory, { id, atMs }: RestoreReq
     );
   }
   const { wal, untilMs } = reachableWal(inventory, backup);
-  if (atMs !== null && atMs > untilMs) {
-    throw new OperatorError(
-      `${formatInstant(atMs)} cannot be restored: the archived WAL ends at ${formatInstant(untilMs)}. Without --at, that time is restored.`,
-    );
-  }
+  if (atMs !== null && atMs > untilMs) throw beyondWal(atMs, untilMs, candidates[candidates.indexOf(backup) + 1]);
   return { backup, wal, untilMs };
+}
+
+/** `next`: the backup behind a gap in the WAL. */
+function beyondWal(atMs: number, untilMs: number, next: BackupManifest | undefined): OperatorError {
+  const reason = `${formatInstant(atMs)} cannot be restored: `;
+  return new OperatorError(
+    next === undefined
+      ? `${reason}the archived WAL ends at ${formatInstant(untilMs)}. Without --at, that time is restored.`
+      : `${reason}WAL is missing between ${formatInstant(untilMs)} and the backup of ${formatInstant(next.consistentAt)}. Choose one of these times, an earlier or a later one.`,
+  );
 }
 
 /** Formats a time for operators: UTC with milliseconds, as `--at` accepts it. */
@@ -100,6 +106,20 @@ export function reachableWal(
     throw new OperatorError(`The backup ${backup.id} cannot be restored: its WAL is not complete in the target.`);
   }
   return { wal: reachable, untilMs };
+}
+
+/** Whether WAL is missing behind a backup, so that only a new backup makes restores to later times possible. */
+export function hasGapBehind(inventory: BackupInventory, backup: BackupManifest): boolean {
+  const newest = newestTimeline(inventory.wal, inventory.backups);
+  const [last] = inventory.wal
+    .filter(({ file }) => isSegment(file) && walTimeline(file) === newest)
+    .toSorted((a, b) => segmentNumber(b.file) - segmentNumber(a.file));
+  try {
+    return last !== undefined && !reachableWal(inventory, backup).wal.includes(last);
+  } catch (error) {
+    if (error instanceof OperatorError) return true;
+    throw error;
+  }
 }
 
 /** Name of the history file of the newest timeline; null when there is only the first timeline. */

@@ -52,6 +52,8 @@ interface ReadyWal {
 export class WalArchiver {
   readonly #deps: WalArchiverDeps;
   #running: Promise<void> = Promise.resolve();
+  /** Ends the current run when its WAL is given up: PostgreSQL then overwrites the files that it reads. */
+  #givingUp = new AbortController();
   /** The last archived segment. Undefined until the archive was listed. */
   #last: { file: string; completeMs: number } | null | undefined = undefined;
   #blobsSinceMs: number | null = null;
@@ -73,7 +75,7 @@ export class WalArchiver {
       (least, { completeMs }) => Math.min(least ?? completeMs, completeMs),
       null,
     );
-    return { bytes: this.#pending.length * SEGMENT_BYTES, oldestMs };
+    return { bytes: this.#pending.filter(({ file }) => isSegment(file)).length * SEGMENT_BYTES, oldestMs };
   }
 
   /** When the last archived segment was complete, Unix milliseconds; null before the first run and in a new archive. */
@@ -87,9 +89,19 @@ export class WalArchiver {
     return this.#running;
   }
 
-  async #archiveReady(signal: AbortSignal, settleMs: number): Promise<void> {
+  /**
+   * Gives up the WAL that waits when it is too much for the disk. Does not wait for a run, because the target may never
+   * respond to it.
+   */
+  async limitPending(): Promise<void> {
     this.#pending = await this.#listReady();
     if (await this.#isTooMuch()) await this.#drop();
+  }
+
+  async #archiveReady(stopping: AbortSignal, settleMs: number): Promise<void> {
+    await this.limitPending();
+    this.#givingUp = new AbortController();
+    const signal = AbortSignal.any([stopping, this.#givingUp.signal]);
     const settledMs = this.#deps.now() - settleMs;
     if (!this.#pending.some(({ completeMs }) => completeMs <= settledMs)) return;
     const repository = await this.#deps.openRepository(signal);
@@ -98,7 +110,7 @@ export class WalArchiver {
     for (const ready of this.#pending) {
       if (ready.completeMs > settledMs) break;
       await this.#ship(repository, ready, signal);
-      this.#pending = this.#pending.filter((other) => other !== ready);
+      this.#pending = this.#pending.filter(({ file }) => file !== ready.file);
     }
   }
 
@@ -109,7 +121,11 @@ export class WalArchiver {
       if (file === undefined) continue;
       // Marks of base backups and of the unfinished segment of an earlier timeline: no restore reads them.
       if (!isSegment(file) && !file.endsWith('.history')) await this.#markDone(file);
-      else ready.push({ file, completeMs: Math.ceil((await stat(this.#path('archive_status', name))).mtimeMs) });
+      else {
+        // Missing: a concurrent run has archived the file.
+        const mark = await stat(this.#path('archive_status', name)).catch(nullIfMissing);
+        if (mark !== null) ready.push({ file, completeMs: Math.ceil(mark.mtimeMs) });
+      }
     }
     return ready.sort((a, b) => rank(a.file) - rank(b.file) || (a.file < b.file ? -1 : 1));
   }
@@ -172,19 +188,22 @@ export class WalArchiver {
   /** PostgreSQL then removes the segments at its next checkpoint. */
   async #drop(): Promise<void> {
     const { bytes } = this.pending;
-    for (const { file } of this.#pending) await this.#markDone(file);
-    this.droppedSegments += this.#pending.length;
+    this.#givingUp.abort(new Error('the WAL was given up, because the backup target did not take it in time'));
     this.hasGap = true;
-    this.#pending = [];
+    const isDropped = ({ file }: ReadyWal) => isSegment(file);
+    for (const { file } of this.#pending.filter(isDropped)) if (await this.#markDone(file)) this.droppedSegments += 1;
+    // Histories of timelines are small, and later restores need them.
+    this.#pending = this.#pending.filter((ready) => !isDropped(ready));
     this.#deps.logger.error(
       { bytes, droppedSegments: this.droppedSegments },
       'WAL given up, because the backup target did not take it: no restore to a time between here and the next base backup is possible',
     );
   }
 
-  async #markDone(file: string): Promise<void> {
+  /** Returns false when the file is marked already. */
+  async #markDone(file: string): Promise<boolean> {
     const path = this.#path('archive_status', file);
-    await rename(`${path}.ready`, `${path}.done`);
+    return (await rename(`${path}.ready`, `${path}.done`).catch(nullIfMissing)) !== null;
   }
 
   #open(file: string): AsyncIterable<Uint8Array> {
@@ -198,6 +217,11 @@ export class WalArchiver {
 
 /** Histories of timelines first: a restore needs them to find the segments. */
 const rank = (file: string): number => (isSegment(file) ? 1 : 0);
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
 
 async function hash(source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<string> {
   const meter = new Meter();

@@ -31,13 +31,18 @@ export function addRestoreOptions(command: CliCommand): CliCommand {
     .jsonOption();
 }
 
-/** Parses a time with a time zone. Throws an `InvalidArgumentError`. */
+/** Parses a time with a time zone, Unix milliseconds. Throws an `InvalidArgumentError`. */
 export function parseTime(text: string): number {
-  const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
+  const [, date] = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/.exec(text) ?? [];
+  const ms = date !== undefined && isDate(date) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) throw new InvalidArgumentError('Expected a time with its zone, such as 2026-11-23T10:00:00Z.');
   return ms;
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isDate(date: string): boolean {
+  const ms = Date.parse(date);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date);
 }
 
 /** Restores into the folder of `--to`, or into the data folder. */
