@@ -10,7 +10,7 @@ const ROUNDS = 50;
 
 /**
  * How long a transaction of the probe may hold its session while the other connection waits for one, in milliseconds.
- * Several services that probe one pooler at the same time could otherwise take all its sessions and wait for each other.
+ * Several services that probe one pooler concurrently could otherwise take all its sessions and wait for each other.
  */
 const HOLD_MS = 500;
 
@@ -62,13 +62,13 @@ async function isShared(first: PoolClient, second: PoolClient, own: number): Pro
     if (/not allowed/.test(String(error))) return true;
     throw error;
   }
-  // Asked first: with a single session, the other connection would wait for the end of this transaction.
+  // Requested first: with a single session, the other connection would wait for the end of this transaction.
   const taken = await selectServerProcess(second);
-  const asked = taken === own ? taken : selectServerProcess(first);
+  const process = taken === own ? taken : selectServerProcess(first);
   const answered = new AbortController();
-  await Promise.race([asked, delay(HOLD_MS, null, { signal: answered.signal })]).finally(() => answered.abort());
+  await Promise.race([process, delay(HOLD_MS, null, { signal: answered.signal })]).finally(() => answered.abort());
   await second.query('rollback');
-  return taken === own || (await asked) !== own;
+  return taken === own || (await process) !== own;
 }
 
 async function selectServerProcess(client: PoolClient): Promise<number> {
