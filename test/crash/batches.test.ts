@@ -7,7 +7,14 @@ import { createLogger } from '../../src/lib/logger.ts';
 import { assertEveryLineOnce, callBatches, chatLine, createBatchOf, waitForBatch } from '../batches.ts';
 import { sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { createSharedStores } from '../shared-stores.ts';
-import { newDataDir, type Service, startService, startWorker, useEmbeddedDatabases } from '../spawned-service.ts';
+import {
+  newDataDir,
+  type Service,
+  startService,
+  startWorker,
+  until,
+  useEmbeddedDatabases,
+} from '../spawned-service.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
 useEmbeddedDatabases();
@@ -137,4 +144,36 @@ describe('SIGKILL while a batch runs', () => {
       assert.deepEqual(recorded, billed.toSorted(), `${phase.phase}: usage records and lines differ`);
     }
   });
+
+  it(
+    'SIGSTOP of one of three processes beyond its lease: its late results are neither stored nor billed',
+    NO_TIME_LIMIT,
+    async (t) => {
+      const shared = await createSharedStores({ isMigrated: false });
+      // Slow enough that lines are in progress when the process is suspended.
+      const env = { ...shared.env, QUIRE_UPSTREAM_URL: upstream.baseUrl, QUIRE_BATCH_CONCURRENCY: '2' };
+      const service = await startService({ dataDir: newDataDir(), env });
+      const workers = await Promise.all([1, 2].map(() => startWorker({ dataDir: newDataDir(), env })));
+      const db = await openPostgres(shared.database.url, createLogger('silent'));
+      t.after(async () => {
+        await Promise.all([service, ...workers].map((each) => each.kill()));
+        await db.close();
+        await shared.close();
+      });
+      const phase = PHASES[1];
+      const batch = await reachPhase(service, phase);
+      const { request_counts } = await callBatches(service, 'GET', `/${batch.id}`);
+      assert.ok(request_counts.completed < phase.lines);
+      const [suspended] = workers as [Service];
+      suspended.signal('SIGSTOP');
+      const ended = await waitForBatch(service, batch.id, undefined, BATCH_MS);
+      assert.equal(ended.status, 'completed');
+      suspended.signal('SIGCONT');
+      await until(() => suspended.stderr().includes('process lease lost'));
+      const requestIds = await assertBatch(service, batch, phase);
+      await until(async () => (await db.sql.$count(usageRecords)) >= requestIds.length);
+      const records = await db.sql.select({ requestId: usageRecords.requestId }).from(usageRecords);
+      assert.deepEqual(records.map(({ requestId }) => requestId).toSorted(), requestIds.toSorted());
+    },
+  );
 });
