@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { eq, isNotNull } from 'drizzle-orm';
+import { until } from '../../../test/deadline.ts';
 import { embeddedBy, recordingEmbedder } from '../../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { plainExtractor } from '../../../test/ingestion.ts';
@@ -205,7 +206,8 @@ describe('POST /v1/knowledge-bases/{kb_id}/documents', () => {
       return new Promise<string[]>(() => {});
     });
     void kb.run(json.ingestion_job_id);
-    while (killed.mock.callCount() === 0 || (await api.deps.chunks.count(kb.id)) < 2) await new Promise(setImmediate);
+    await until(() => killed.mock.callCount() > 0);
+    await until(async () => (await api.deps.chunks.count(kb.id)) === 2);
     assert.deepEqual(await kb.find('stone'), ['Granite is a stone.']);
     await kb.run(json.ingestion_job_id);
     assert.deepEqual([await kb.find('stone'), await kb.counts()], [['Marble is a stone.'], [1, 1, 1]]);
