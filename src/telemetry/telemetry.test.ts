@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Histogram, Registry } from 'prom-client';
+import { withDeadline } from '../../test/deadline.ts';
 import { startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
 import { useApi } from '../../test/harness.ts';
 import { readOtlp } from '../config/otlp.ts';
@@ -40,6 +41,8 @@ const CALL = {
 describe('Telemetry', () => {
   let collector: TestServer;
   let telemetry: Telemetry;
+  const waiting = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<string>();
   const registry = new Registry();
   const seconds = new Histogram({ name: 'quire_test_seconds', help: 'Test.', buckets: [1, 2], registers: [registry] });
   for (const value of [0.5, 9]) seconds.observe(value);
@@ -59,8 +62,23 @@ describe('Telemetry', () => {
       telemetry = new Telemetry(settings, { version: '1', metrics: registry, logger: createLogger('silent') });
       telemetry.traceRequests(app);
       app.get('/v1/trace-headers', async () => traceHeaders());
+      app.get('/v1/never', (request, reply) => {
+        reply.raw.once('close', () => setImmediate(left.resolve, request.id));
+        waiting.resolve();
+      });
     },
   });
+
+  async function leaveRequest(): Promise<void> {
+    const leaving = new AbortController();
+    const never = fetch(`${api.url}/v1/never`, {
+      headers: { authorization: `Bearer ${api.key}` },
+      signal: leaving.signal,
+    });
+    await withDeadline('the request', waiting.promise);
+    leaving.abort();
+    await assert.rejects(never, { name: 'AbortError' });
+  }
 
   it('exports requests, model calls and jobs in their traces, and metrics, without prompts', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -75,6 +93,8 @@ describe('Telemetry', () => {
       assert.match(traceHeaders()['traceparent'] ?? '', /-01$/);
       telemetry.traceCall({ ...CALL, requestId: 'line-1', operation: 'embedding' });
     });
+    await leaveRequest();
+    telemetry.traceCall({ ...CALL, requestId: await withDeadline('the end of the request', left.promise) });
     await telemetry.close();
     const sent = JSON.stringify(collector.requests.map((request) => request.body));
     assert.ok(!sent.includes('secret prompt') && !sent.includes(api.key));
@@ -84,9 +104,13 @@ describe('Telemetry', () => {
     const spans = exported.resourceSpans[0]?.scopeSpans[0]?.spans as Span[];
     assert.deepEqual(
       spans.map(({ name }) => name),
-      ['POST /v1/chat/completions', 'chat general-8b', 'embeddings general-8b', 'process run-batch'],
+      [
+        ...['POST /v1/chat/completions', 'chat general-8b', 'embeddings general-8b', 'process run-batch'],
+        ...['GET /v1/never', 'chat general-8b'],
+      ],
     );
-    const [request, call, line, job] = spans;
+    const [request, call, line, job, abandoned, late] = spans;
+    assert.deepEqual([late?.traceId, late?.parentSpanId], [abandoned?.traceId, abandoned?.spanId]);
     const attributes = Object.fromEntries(call?.attributes.map(({ key, value }) => [key, value]) ?? []);
     assert.deepEqual(attributes['gen_ai.usage.input_tokens'], { intValue: 7 });
     assert.deepEqual(attributes['gen_ai.response.finish_reasons'], {

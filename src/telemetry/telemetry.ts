@@ -25,8 +25,19 @@ interface TracedRequest {
   startedAtMs: number;
 }
 
+/** What the measurements of a request say about it. */
+interface EndedRequest {
+  id: string;
+  method: string;
+  protocol: string;
+  routeOptions: { url?: string | undefined };
+}
+
 /** Requests of probes, which would fill the trace store. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** How long the model call of a client that left still finds its request: it ends when the engine has stopped. */
+const LATE_CALL_MS = 10_000;
 
 /** Operations of the GenAI semantic conventions, which have no name for reranking and moderation. */
 const OPERATIONS: Readonly<Record<NonNullable<UsageRecord['operation']>, string>> = {
@@ -58,7 +69,7 @@ export class Telemetry {
 
   /** Adds a server span for each request; the caller's `traceparent` is its parent and decides on sampling. */
   traceRequests(app: App): void {
-    app.addHook('onRequest', (request, _reply, done) => {
+    app.addHook('onRequest', (request, reply, done) => {
       const route = request.routeOptions.url;
       if (UNTRACED.has(route ?? '')) return done();
       const caller = propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
@@ -72,27 +83,36 @@ export class Telemetry {
       const name = route === undefined ? request.method : `${request.method} ${route}`;
       const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, caller);
       this.#requests.set(request.id, { span, startedAtMs: performance.now() });
+      // A client that leaves: there is no response to wait for, and its model call is recorded a little later.
+      reply.raw.once('close', () => {
+        if (reply.raw.writableFinished || !this.#requests.has(request.id)) return;
+        this.#endRequest(request, reply.statusCode, { 'error.type': 'client_disconnected' });
+        setTimeout(() => this.#requests.delete(request.id), LATE_CALL_MS).unref();
+      });
       withTraceHeaders(injectHeaders(trace.setSpan(caller, span)), done);
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const traced = this.#requests.get(request.id);
+      this.#endRequest(request, reply.statusCode);
       this.#requests.delete(request.id);
-      if (traced === undefined) return done();
-      const { span, startedAtMs } = traced;
-      const status = reply.statusCode;
-      const outcome: Attributes = {
-        'http.response.status_code': status,
-        ...(status >= 500 && { 'error.type': String(status) }),
-      };
-      span.setAttributes(outcome);
-      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
-      const { method, protocol, routeOptions } = request;
-      const attributes = { 'http.request.method': method, 'url.scheme': protocol, ...outcome };
-      const route = routeOptions.url === undefined ? {} : { 'http.route': routeOptions.url };
-      this.#instruments.recordRequest((performance.now() - startedAtMs) / 1000, { ...attributes, ...route });
       done();
     });
+  }
+
+  #endRequest({ id, method, protocol, routeOptions }: EndedRequest, status: number, error?: Attributes): void {
+    const traced = this.#requests.get(id);
+    if (traced === undefined) return;
+    const { span, startedAtMs } = traced;
+    const outcome: Attributes = {
+      'http.response.status_code': status,
+      ...(status >= 500 && { 'error.type': String(status) }),
+      ...error,
+    };
+    span.setAttributes(outcome);
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+    const route = routeOptions.url === undefined ? {} : { 'http.route': routeOptions.url };
+    const attributes = { 'http.request.method': method, 'url.scheme': protocol, ...outcome, ...route };
+    this.#instruments.recordRequest((performance.now() - startedAtMs) / 1000, attributes);
   }
 
   /** Adds the span and the measurements of a model call that has ended. */
