@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-import { ResponseInputItem, ResponseInputItemList } from './input-items-schema.ts';
+import { IgnoredInclude, ResponseInputItem, ResponseInputItemList } from './input-items-schema.ts';
 import { InputItem } from './item-schema.ts';
 
 /** Items of one request. */
@@ -19,7 +19,9 @@ export const CreateConversation = Type.Object(
 export type CreateConversation = Static<typeof CreateConversation>;
 
 /** Body of `POST /v1/conversations/{conversation_id}`. */
-export const UpdateConversation = Type.Object({ metadata: MetadataObject });
+export const UpdateConversation = Type.Object({
+  metadata: Type.Union([MetadataObject, Type.Null()], { description: 'Null removes it.' }),
+});
 
 export type UpdateConversation = Static<typeof UpdateConversation>;
 
@@ -56,6 +58,9 @@ export const ConversationItemView = ResponseInputItem;
 
 /** Path of one conversation. */
 export const ConversationParams = Type.Object({ conversation_id: Type.String() });
+
+/** Query of `GET /v1/conversations/{conversation_id}/items/{item_id}`. */
+export const ConversationItemQuery = Type.Object({ include: IgnoredInclude });
 
 /** Path of one item. */
 export const ConversationItemParams = Type.Object({ conversation_id: Type.String(), item_id: Type.String() });

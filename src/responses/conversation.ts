@@ -1,22 +1,22 @@
 import type { ChatMessage } from '../engines/engine.ts';
 import { NO_ROOM, toPlainName } from '../knowledge-bases/grounding/render-context.ts';
-import { describeCallError } from '../mcp-servers/mcp-error.ts';
+import { describeCallError, type McpCallError } from '../mcp-servers/mcp-error.ts';
 import type { McpTool } from '../mcp-servers/mcp-tool.ts';
-import type { OutputItem } from './item-schema.ts';
+import type { CallOrigin, MessagePhase, OutputItem, PassageOrigin } from './item-schema.ts';
 import { mcpFunctionName } from './mcp-function-name.ts';
 import { FILE_SEARCH, QUERY_TABLE } from './turn-loop.ts';
 
 /** A passage of a search, as a later model call reads it. */
-export interface ReadPassage {
+export interface ReadPassage extends PassageOrigin {
   document_name: string;
   text: string;
 }
 
 /** One element of a conversation. JSON, because stored responses keep theirs. Items of older versions have no ids. */
 export type ConversationItem =
-  | { type: 'message'; id?: string; message: ChatMessage }
-  | { type: 'function_call'; id?: string; callId: string; name: string; arguments: string }
-  | { type: 'function_call_output'; id?: string; callId: string; output: string }
+  | { type: 'message'; id?: string; message: ChatMessage; phase?: MessagePhase }
+  | ({ type: 'function_call'; id?: string; callId: string; name: string; arguments: string } & CallOrigin)
+  | ({ type: 'function_call_output'; id?: string; callId: string; output: string } & CallOrigin)
   /** `text`: the summary of a conversation before. */
   | { type: 'compaction'; id: string; text: string }
   /** `source`: address and selection of the list; absent in a list from the client. */
@@ -27,8 +27,8 @@ export type ConversationItem =
       serverLabel: string;
       name: string;
       arguments: string;
-      /** The result of the tool, or the error. */
-      result: { output: string } | { error: string };
+      /** The result of the tool, or the error as models read it. Items of older versions have no `cause`. */
+      result: { output: string } | { error: string; cause?: McpCallError | null };
       approvalRequestId: string | null;
     }
   | { type: 'mcp_approval_request'; id: string; serverLabel: string; name: string; arguments: string }
@@ -41,6 +41,21 @@ export type ConversationItem =
       tool?: typeof QUERY_TABLE;
       message?: string;
     };
+
+/** The fields of a call, or of its result, that say where it came from. */
+export function pickOrigin({ caller, namespace }: CallOrigin): CallOrigin {
+  return { ...(caller !== undefined && { caller }), ...(namespace !== undefined && { namespace }) };
+}
+
+/** The part of a passage that a conversation keeps. */
+export function toPassage({ document_name, text, file_id, score, attributes }: ReadPassage): ReadPassage {
+  return {
+    ...{ document_name, text },
+    ...(file_id !== undefined && { file_id }),
+    ...(score !== undefined && { score }),
+    ...(attributes !== undefined && { attributes }),
+  };
+}
 
 /** Stands before the results of a search. */
 const RESULTS_NOTE = [
@@ -66,7 +81,10 @@ function toConversationItem(item: OutputItem): ConversationItem | null {
   switch (item.type) {
     case 'message': {
       const content = item.content.map(({ text }) => text).join('');
-      return content === '' ? null : { type: 'message', id: item.id, message: { role: 'assistant', content } };
+      const phase = item.phase === undefined ? {} : { phase: item.phase };
+      return content === ''
+        ? null
+        : { type: 'message', id: item.id, message: { role: 'assistant', content }, ...phase };
     }
     case 'function_call':
       return {
@@ -77,7 +95,7 @@ function toConversationItem(item: OutputItem): ConversationItem | null {
         arguments: item.arguments,
       };
     case 'file_search_call': {
-      const results = item.results.map(({ document_name, text }) => ({ document_name, text }));
+      const results = item.results.map(toPassage);
       const { tool, message } = item;
       const query = { ...(tool !== undefined && { tool }), ...(message !== undefined && { message }) };
       return { type: 'file_search_call', id: item.id, queries: item.queries, results, ...query };
@@ -89,7 +107,7 @@ function toConversationItem(item: OutputItem): ConversationItem | null {
     case 'mcp_call': {
       const { id, server_label: serverLabel, name, arguments: args, output, error } = item;
       const failure = error === null ? UNKNOWN_RESULT : describeCallError(error);
-      const result = output === null ? { error: failure } : { output };
+      const result = output === null ? { error: failure, cause: error } : { output };
       const approvalRequestId = item.approval_request_id;
       return { type: 'mcp_call', id, serverLabel, name, arguments: args, result, approvalRequestId };
     }

@@ -8,6 +8,7 @@ import type {
   McpCallItem,
   McpListToolsItem,
   MessageItem,
+  MessagePhase,
   OutputItem,
   ReasoningItem,
   ResponseAnnotation,
@@ -41,7 +42,7 @@ export const NO_PROGRESS: ResponseProgress = {
   turn_count: 0,
   usage: {
     input_tokens: 0,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: 0,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 0,
@@ -124,8 +125,11 @@ export class ResponseEmitter {
     return this.#delta('reasoning', delta);
   }
 
-  /** Finishes the open message, with its citations, or the open reasoning. `incomplete`: cut by a limit or filter. */
-  endText(status: 'completed' | 'incomplete' = 'completed'): ResponseEvent[] {
+  /**
+   * Finishes the open message, with its citations, or the open reasoning. `incomplete`: cut by a limit or filter.
+   * `phase`: absent while it is not known whether calls follow.
+   */
+  endText(status: 'completed' | 'incomplete' = 'completed', phase?: MessagePhase): ResponseEvent[] {
     const index = this.#current;
     const open = index === null ? undefined : this.#open.get(index);
     this.#current = null;
@@ -136,7 +140,7 @@ export class ResponseEmitter {
     const content = filled.content.map((part) => ({ ...part, annotations: this.#annotate(text, this.#output) }));
     const at = { item_id: item.id, output_index: index, content_index: 0 };
     const done = this.#number({ type: 'response.output_text.done', ...at, text, ...(logprobs && { logprobs }) });
-    return [done, ...this.#close(index, { ...filled, content })];
+    return [done, ...this.#close(index, { ...filled, ...(phase && { phase }), content })];
   }
 
   /**
@@ -252,7 +256,7 @@ export class ResponseEmitter {
   }
 
   #openCall(item: OutputItem): { index: number; events: ResponseEvent[] } {
-    const events = this.endText();
+    const events = this.endText('completed', 'commentary');
     const added = this.#add(item);
     return { index: added.index, events: [...events, ...added.events] };
   }

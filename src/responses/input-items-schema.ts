@@ -2,7 +2,16 @@ import { type Static, Type } from 'typebox';
 import { ListQuery, listSchema } from '../db/page.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { McpTool } from '../mcp-servers/mcp-tool.ts';
-import { FunctionCallItem, McpApprovalRequestItem, McpCallItem, ResponseAnnotation } from './item-schema.ts';
+import {
+  CALL_ORIGIN,
+  FunctionCallItem,
+  McpApprovalRequestItem,
+  McpCallItem,
+  MessagePhase,
+  PASSAGE_ORIGIN,
+  ResponseAnnotation,
+  TokenLogprobs,
+} from './item-schema.ts';
 
 const Completed = Type.Literal('completed');
 
@@ -10,12 +19,14 @@ const InputTextPart = Type.Object({ type: Type.Literal('input_text'), text: Type
 const InputImagePart = Type.Object({
   type: Type.Literal('input_image'),
   image_url: Type.String(),
+  file_id: Type.Null({ description: 'Images are addresses or data.' }),
   detail: Type.String(),
 });
 const OutputTextPart = Type.Object({
   type: Type.Literal('output_text'),
   text: Type.String(),
   annotations: Type.Array(ResponseAnnotation, { description: 'Empty: a conversation keeps the text only.' }),
+  logprobs: Type.Array(TokenLogprobs, { description: 'Empty, as `annotations`.' }),
 });
 
 /** The summary of a conversation, for `input` of later requests. */
@@ -32,9 +43,10 @@ export const ResponseInputItem = Type.Union([
     id: Type.String(),
     role: Type.Enum(['system', 'user', 'assistant'], { type: 'string' }),
     status: Completed,
+    phase: Type.Optional(MessagePhase),
     content: Type.Array(Type.Union([InputTextPart, InputImagePart, OutputTextPart])),
   }),
-  FunctionCallItem,
+  Type.Object({ ...FunctionCallItem.properties, ...CALL_ORIGIN }),
   CompactionItem,
   Type.Object({
     type: Type.Literal('function_call_output'),
@@ -42,13 +54,14 @@ export const ResponseInputItem = Type.Union([
     call_id: Type.String(),
     output: Type.String(),
     status: Completed,
+    ...CALL_ORIGIN,
   }),
   Type.Object({
     type: Type.Literal('file_search_call'),
     id: Type.String(),
     status: Completed,
     queries: Type.Array(Type.String()),
-    results: Type.Array(Type.Object({ filename: Type.String(), text: Type.String() })),
+    results: Type.Array(Type.Object({ filename: Type.String(), text: Type.String(), ...PASSAGE_ORIGIN })),
   }),
   Type.Object({
     type: Type.Literal('mcp_list_tools'),
@@ -56,10 +69,7 @@ export const ResponseInputItem = Type.Union([
     server_label: Type.String(),
     tools: Type.Array(McpTool),
   }),
-  Type.Object({
-    ...Type.Omit(McpCallItem, ['status', 'error']).properties,
-    error: Type.Union([Type.String(), Type.Null()]),
-  }),
+  Type.Omit(McpCallItem, ['status']),
   McpApprovalRequestItem,
   Type.Object({
     type: Type.Literal('mcp_approval_response'),
@@ -82,9 +92,15 @@ export const ResponseInputItemList = Type.Object({
 
 titleSchemas({ ResponseInputItemList });
 
+/** Query parameter of objects that have all of their properties in every answer. */
+export const IgnoredInclude = Type.Optional(
+  Type.Unknown({ description: 'Ignored: everything that an object can have is included.' }),
+);
+
 /** Query of `GET /v1/responses/{response_id}/input_items`. */
 export const InputItemsQuery = Type.Object({
   ...ListQuery.properties,
+  include: IgnoredInclude,
   order: Type.Optional(
     Type.Enum(['asc', 'desc'], { type: 'string', default: 'desc', description: '`desc`: the last item first.' }),
   ),

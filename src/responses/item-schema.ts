@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { CACHE_NEEDS_NONE } from '../inference/parameters.ts';
 import { CITED_CHUNK_FIELDS, fileCitation, LaterPlaces, LineBoxes, Link } from '../knowledge-bases/grounding/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { McpCallError } from '../mcp-servers/mcp-error.ts';
@@ -30,12 +31,33 @@ export const TokenLogprobs = Type.Object({ ...Logprob, top_logprobs: Type.Array(
 
 export type TokenLogprobs = Static<typeof TokenLogprobs>;
 
+/** Whether a message precedes calls of the same turn, or is the answer. */
+export const MessagePhase = Type.Enum(['commentary', 'final_answer'], { type: 'string' });
+
+export type MessagePhase = Static<typeof MessagePhase>;
+
+/** What called a function. */
+const Caller = Type.Object({
+  type: Type.Enum(['direct', 'program'], { type: 'string' }),
+  caller_id: Type.Optional(Type.String({ maxLength: 64 })),
+});
+
+/** Fields of a function call and of its result that are stored and returned, and that models do not read. */
+export const CALL_ORIGIN = {
+  caller: Type.Optional(Caller),
+  namespace: Type.Optional(Type.String({ maxLength: 64 })),
+};
+
+/** Where a call of a request came from. */
+export type CallOrigin = Static<ReturnType<typeof Type.Object<typeof CALL_ORIGIN>>>;
+
 /** A message of the model. */
 export const MessageItem = Type.Object({
   type: Type.Literal('message'),
   id: Type.String({ description: '`msg_...`' }),
   role: Type.Literal('assistant'),
   status: ItemStatus,
+  phase: Type.Optional(MessagePhase),
   content: Type.Array(
     Type.Object({
       type: Type.Literal('output_text'),
@@ -178,9 +200,31 @@ const InputPart = Type.Object({
     ),
   ),
   detail: Type.Optional(Text),
+  prompt_cache_breakpoint: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
+  annotations: Type.Optional(Type.Unknown({ description: 'Of an `output_text`: ignored.' })),
+  logprobs: Type.Optional(Type.Unknown({ description: 'Of an `output_text`: ignored.' })),
 });
 
 export type InputPart = Static<typeof InputPart>;
+
+/** A tool of an `mcp_list_tools`; `parseMcpTool` leaves out the ones that it cannot use. */
+const ListedTool = Type.Object({
+  name: Type.Optional(Type.String()),
+  description: Type.Optional(Text),
+  input_schema: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  annotations: Type.Optional(Nullable(Type.Record(Type.String(), Type.Unknown()))),
+});
+
+/** Fields of a passage that are stored and returned, and that models do not read. */
+export const PASSAGE_ORIGIN = {
+  file_id: Type.Optional(Type.String()),
+  score: Type.Optional(Type.Number()),
+  attributes: Type.Optional(
+    Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 512 }), Type.Number(), Type.Boolean()])),
+  ),
+};
+
+export type PassageOrigin = Static<ReturnType<typeof Type.Object<typeof PASSAGE_ORIGIN>>>;
 
 /**
  * An item of `input`: a chat message (`role`, `content`) or an item with a `type`. One object instead of a union, so
@@ -213,6 +257,7 @@ export const InputItem = Type.Object(
         description: 'A string, parts, or null beside `tool_calls`.',
       }),
     ),
+    phase: Type.Optional(MessagePhase),
     name: Type.Optional(Text),
     tool_calls: Type.Optional(
       Nullable(
@@ -227,6 +272,7 @@ export const InputItem = Type.Object(
     ),
     tool_call_id: Type.Optional(Text),
     call_id: Type.Optional(Text),
+    ...CALL_ORIGIN,
     arguments: Type.Optional(Text),
     output: Type.Optional(
       Type.Union([Type.String(), Type.Array(InputPart), Type.Null()], {
@@ -235,15 +281,23 @@ export const InputItem = Type.Object(
     ),
     encrypted_content: Type.Optional(Nullable(Type.String({ description: 'Content of a `compaction`.' }))),
     server_label: Type.Optional(Text),
-    tools: Type.Optional(Nullable(Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: 128 }))),
+    tools: Type.Optional(Nullable(Type.Array(ListedTool, { maxItems: 128 }))),
     error: Type.Optional(Type.Unknown({ description: 'Error of an `mcp_call` or of `mcp_list_tools`.' })),
     approval_request_id: Type.Optional(Text),
     approve: Type.Optional(Type.Boolean({ description: 'Of an `mcp_approval_response`.' })),
     reason: Type.Optional(Nullable(Type.String({ description: 'Why a call was not approved; models read it.' }))),
     queries: Type.Optional(Type.Array(Type.String())),
+    summary: Type.Optional(Type.Unknown({ description: 'Of `reasoning`, which models do not read again: ignored.' })),
     results: Type.Optional(
       Nullable(
-        Type.Array(Type.Object({ text: Type.Optional(Type.String()), document_name: Type.Optional(Type.String()) })),
+        Type.Array(
+          Type.Object({
+            text: Type.Optional(Type.String()),
+            filename: Type.Optional(Type.String({ description: 'Models read it with the text.' })),
+            document_name: Type.Optional(Type.String({ description: 'The same; `filename` if absent.' })),
+            ...PASSAGE_ORIGIN,
+          }),
+        ),
       ),
     ),
   },

@@ -5,7 +5,7 @@ import { splitAtImages } from '../engines/prompt-images.ts';
 import { invalidValue } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { sealCompaction } from './compaction.ts';
-import type { ConversationItem } from './conversation.ts';
+import { type ConversationItem, pickOrigin } from './conversation.ts';
 import { type FindDeps, findResponse } from './find-response.ts';
 import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts';
 
@@ -60,13 +60,13 @@ function viewItem(item: ConversationItem, index: number, seal: (text: string) =>
   const id = item.id ?? `item_${index}`;
   switch (item.type) {
     case 'message':
-      return viewMessage(id, item.message);
+      return viewMessage(id, item);
     case 'compaction':
       return [{ type: 'compaction', id, encrypted_content: seal(item.text) }];
     case 'function_call':
-      return [viewCall(id, { id: item.callId, function: item })];
+      return [{ ...viewCall(id, { id: item.callId, function: item }), ...pickOrigin(item) }];
     case 'function_call_output':
-      return [viewOutput(id, item.callId, item.output)];
+      return [{ ...viewOutput(id, item.callId, item.output), ...pickOrigin(item) }];
     case 'mcp_list_tools':
       return [{ type: item.type, id, server_label: item.serverLabel, tools: [...item.tools] }];
     case 'mcp_approval_request':
@@ -78,33 +78,44 @@ function viewItem(item: ConversationItem, index: number, seal: (text: string) =>
     case 'mcp_call': {
       const { type, serverLabel, name, arguments: args, result, approvalRequestId } = item;
       const output = 'output' in result ? result.output : null;
-      const error = 'error' in result ? result.error : null;
+      // Older versions stored the text of an error only.
+      const error =
+        'error' in result
+          ? (result.cause ?? { type: 'mcp_tool_execution_error' as const, content: result.error })
+          : null;
       const call = { server_label: serverLabel, name, arguments: args, approval_request_id: approvalRequestId };
       return [{ type, id, ...call, output, error }];
     }
     case 'file_search_call': {
       const { queries, results } = item;
-      const shown = results.map(({ document_name, text }) => ({ filename: document_name, text }));
+      const shown = results.map(({ document_name: filename, ...result }) => ({ filename, ...result }));
       return [{ type: 'file_search_call', id, status: 'completed', queries: [...queries], results: shown }];
     }
   }
 }
 
-function viewMessage(id: string, message: ChatMessage): ResponseInputItem[] {
+function viewMessage(
+  id: string,
+  { message, phase }: Extract<ConversationItem, { type: 'message' }>,
+): ResponseInputItem[] {
   const { role, content, tool_calls: calls = [], tool_call_id: callId = '' } = message;
   if (role === 'tool') return [viewOutput(id, callId, content ?? '')];
-  const shown = { type: 'message' as const, id, role, status: 'completed' as const, content: viewParts(message) };
+  const shown = {
+    ...{ type: 'message' as const, id, role, status: 'completed' as const },
+    ...(phase !== undefined && { phase }),
+    content: viewParts(message),
+  };
   return [...(content === null ? [] : [shown]), ...calls.map((call, at) => viewCall(`${id}_${at}`, call))];
 }
 
 function viewParts(message: ChatMessage): Extract<ResponseInputItem, { type: 'message' }>['content'] {
   const text = message.content ?? '';
-  if (message.role === 'assistant') return [{ type: 'output_text', text, annotations: [] }];
+  if (message.role === 'assistant') return [{ type: 'output_text', text, annotations: [], logprobs: [] }];
   if (message.images === undefined) return [{ type: 'input_text', text }];
   return splitAtImages(message).map((part) =>
     typeof part === 'string'
       ? { type: 'input_text', text: part }
-      : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' },
+      : { type: 'input_image', image_url: part.url, file_id: null, detail: part.detail ?? 'auto' },
   );
 }
 

@@ -76,7 +76,7 @@ export async function updateConversation(
   { metadata }: UpdateConversation,
 ): Promise<ConversationResource> {
   const row = await findConversation(deps, call, id);
-  const changes = { metadata: JSON.stringify(checkMetadata(metadata, 'metadata')), usedAt: new Date(deps.now()) };
+  const changes = { metadata: JSON.stringify(checkMetadata(metadata ?? {}, 'metadata')), usedAt: new Date(deps.now()) };
   if (!(await touchConversation(deps.db.sql, row.organizationId, id, changes))) throw gone(id);
   return viewRow({ ...row, ...changes });
 }

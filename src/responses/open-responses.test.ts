@@ -319,7 +319,7 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'reasoning.effort and reasoning.summary': async () => {
     for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
-      await echoes({ reasoning: { effort, summary: 'auto' } })();
+      await accepts({ reasoning: { effort, summary: 'auto' } })();
       assert.deepEqual(lastCall().request.upstreamParameters, { reasoning_effort: effort });
     }
   },

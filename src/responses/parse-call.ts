@@ -278,7 +278,7 @@ function createShell(
     conversation: conversationId === null ? null : { id: conversationId },
     instructions: request.instructions ?? null,
     tools: tools.resolved,
-    tool_choice: (request.tool_choice as ResponseShell['tool_choice'] | null | undefined) ?? 'auto',
+    tool_choice: request.tool_choice ?? 'auto',
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     max_turns: request.max_turns ?? DEFAULT_MAX_TURNS,
     max_tool_calls: request.max_tool_calls ?? null,
@@ -292,7 +292,13 @@ function createShell(
       format: request.text?.format ?? { type: 'text' },
       ...(request.text?.verbosity != null && { verbosity: request.text.verbosity }),
     },
-    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
+    reasoning: {
+      effort: request.reasoning?.effort ?? null,
+      summary: request.reasoning?.summary ?? request.reasoning?.generate_summary ?? null,
+      generate_summary: null,
+      mode: 'standard',
+      context: 'current_turn',
+    },
     truncation: request.truncation ?? 'disabled',
     store: request.store ?? true,
     background: request.background ?? false,
@@ -301,5 +307,6 @@ function createShell(
     user: request.user ?? null,
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
+    prompt_cache_retention: null,
   };
 }

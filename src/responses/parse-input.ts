@@ -1,10 +1,12 @@
+import { Value } from 'typebox/value';
 import type { ChatMessage } from '../engines/engine.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type ImageRules, parseImage } from '../inference/image-parts.ts';
 import { joinParts, parseMessage } from '../inference/messages.ts';
 import { type IdKind, isId, newId } from '../lib/ids.ts';
+import { describeCallError, McpCallError } from '../mcp-servers/mcp-error.ts';
 import { parseMcpTool } from '../mcp-servers/mcp-tool.ts';
-import { type ConversationItem, findApprovalRequest } from './conversation.ts';
+import { type ConversationItem, findApprovalRequest, pickOrigin, toPassage } from './conversation.ts';
 import type { InputItem, InputPart } from './item-schema.ts';
 import type { CreateResponse } from './schema.ts';
 
@@ -70,7 +72,7 @@ function callsIn(item: ConversationItem): string[] {
 async function parseItem(item: InputItem, path: string, stored: StoredInput): Promise<ConversationItem[]> {
   switch (item.type ?? (item.role === undefined ? undefined : 'message')) {
     case 'message':
-      return [{ type: 'message', id: itemId(item, 'message'), message: parseMessageItem(item, path, stored.images) }];
+      return [{ type: 'message', id: itemId(item, 'message'), ...parseMessageItem(item, path, stored.images) }];
     case 'function_call':
       return [
         {
@@ -80,6 +82,7 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
           name: required(item.name, `${path}.name`),
           // Some clients send an empty text for a function without parameters.
           arguments: item.arguments === '' ? '{}' : required(item.arguments, `${path}.arguments`),
+          ...pickOrigin(item),
         },
       ];
     case 'function_call_output': {
@@ -89,10 +92,14 @@ async function parseItem(item: InputItem, path: string, stored: StoredInput): Pr
         readPart(each, `${path}.output.${index}`, part),
       );
       const callId = required(item.call_id, `${path}.call_id`);
-      return [{ type: 'function_call_output', id: itemId(item, 'functionCallOutput'), callId, output }];
+      return [
+        { type: 'function_call_output', id: itemId(item, 'functionCallOutput'), callId, output, ...pickOrigin(item) },
+      ];
     }
     case 'file_search_call': {
-      const results = (item.results ?? []).map(({ text = '', document_name = '' }) => ({ text, document_name }));
+      const results = (item.results ?? []).map(({ text = '', filename = '', document_name = filename, ...origin }) =>
+        toPassage({ text, document_name, ...origin }),
+      );
       return [{ type: 'file_search_call', id: required(item.id, `${path}.id`), queries: item.queries ?? [], results }];
     }
     case 'reasoning':
@@ -143,10 +150,15 @@ function parseMcpItem(type: McpItemType, item: InputItem, path: string): Convers
   if (type === 'mcp_approval_request') return [{ type, id: required(item.id, `${path}.id`), ...call }];
   const { output } = item;
   if (Array.isArray(output)) throw invalidValue(`${path}.output`, 'must be a string or null');
-  const error = typeof item.error === 'string' ? item.error : JSON.stringify(item.error ?? null);
-  const result = output == null ? { error } : { output };
+  const result = output == null ? parseCallError(item.error) : { output };
   const approvalRequestId = item.approval_request_id ?? null;
   return [{ type, id: itemId(item, 'mcpCall'), ...call, result, approvalRequestId }];
+}
+
+/** The error of a call, in the form of this service, as a text, or in any other form. */
+function parseCallError(error: unknown): { error: string; cause?: McpCallError } {
+  if (Value.Check(McpCallError, error)) return { error: describeCallError(error), cause: error };
+  return { error: typeof error === 'string' ? error : JSON.stringify(error ?? null) };
 }
 
 /** An item that this service has made keeps its id. */
@@ -155,13 +167,13 @@ function itemId({ id }: InputItem, kind: IdKind): string {
 }
 
 /** A chat message, or an item of the type `message`, which has parts of other names. */
-function parseMessageItem({ role, ...item }: InputItem, path: string, images: ImageRules): ChatMessage {
+function parseMessageItem({ role, phase, ...item }: InputItem, path: string, images: ImageRules) {
   if (role === undefined) throw missingField(`${path}.role`);
   const message = parseMessage({ ...item, role }, path, (part, partRole, at) =>
     readPart(part, at, { role: partRole, images }),
   );
   if (role === 'tool') required(item.tool_call_id, `${path}.tool_call_id`);
-  return message;
+  return { message, ...(phase !== undefined && { phase }) };
 }
 
 /** Names of text parts: those of chat messages, of input items and of output items. */

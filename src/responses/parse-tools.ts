@@ -70,22 +70,16 @@ export function parseTools(
         throw invalidValue(`${path}.server_label`, 'is already the label of another server');
       if (mcpServers.length === MAX_SERVERS) throw invalidValue(path, `is one of more than ${MAX_SERVERS} MCP servers`);
       mcpServers.push(server);
-      resolved.push(server.resolved);
+      resolved.push({ ...server.resolved, ...parseCallRules(tool, path) });
     } else {
       const parsed = parseFunction(tool, path);
-      const { name, description, parameters, strict } = parsed.function;
+      const { name } = parsed.function;
       if (functions.some((other) => other.function.name === name)) {
         throw invalidValue(`${functionPath(tool, path)}.name`, 'is already the name of another tool');
       }
       functions.push(parsed);
       functionPaths.push(functionPath(tool, path));
-      resolved.push({
-        type: 'function',
-        name,
-        description: description ?? null,
-        parameters: parameters ?? null,
-        strict: strict ?? null,
-      });
+      resolved.push(showFunction(parsed, tool, path));
     }
   }
   const [tablePath, secondPath] = tablePaths;
@@ -121,6 +115,26 @@ function parseFunction(tool: RequestTool, path: string): FunctionTool {
       ...(parameters != null && { parameters }),
       ...(strict != null && { strict }),
     },
+  };
+}
+
+/** Returns the rules that the response repeats. Throws 400 for a tool that only programs may call. */
+function parseCallRules({ defer_loading, allowed_callers }: RequestTool, path: string) {
+  if (allowed_callers?.includes('direct') === false)
+    throw invalidValue(`${path}.allowed_callers`, "must contain 'direct': there are no programs that call tools");
+  return {
+    ...(defer_loading !== undefined && { defer_loading }),
+    ...(allowed_callers !== undefined && { allowed_callers }),
+  };
+}
+
+/** A function as the response shows it. */
+function showFunction({ function: shown }: FunctionTool, tool: RequestTool, path: string): ResolvedTool {
+  const { name, description = null, parameters = null, strict = null } = shown;
+  return {
+    ...{ type: 'function', name, description, parameters, strict },
+    ...(tool.output_schema !== undefined && { output_schema: tool.output_schema }),
+    ...parseCallRules(tool, path),
   };
 }
 
@@ -169,7 +183,11 @@ function parseFlatSearch(tool: RequestTool, path: string): ParsedSearch {
   const shown = {
     vector_store_ids: ids,
     max_num_results: maxResults ?? DEFAULT_RESULTS,
-    ranking_options: { ranker: ranking?.ranker ?? 'auto', score_threshold: ranking?.score_threshold ?? 0 },
+    ranking_options: {
+      ranker: ranking?.ranker ?? 'auto',
+      score_threshold: ranking?.score_threshold ?? 0,
+      ...(ranking?.hybrid_search !== undefined && { hybrid_search: ranking.hybrid_search }),
+    },
     filters: filters ?? null,
   };
   return {

@@ -32,7 +32,7 @@ describe('POST /v1/responses', () => {
     assert.deepEqual([json.turn_count, json.tool_call_count], [1, 0]);
     assert.deepEqual(json.usage, {
       input_tokens: 10,
-      input_tokens_details: { cached_tokens: 4 },
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
       output_tokens: 3,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 13,
@@ -296,6 +296,18 @@ describe('POST /v1/responses', () => {
       'previous_response_not_found',
     ],
     [{ tools: [{ type: 'web_search' }] }, 'tools.0.type'],
+    [{ tools: [{ type: 'function', name: 'f', allowed_callers: ['programmatic'] }] }, 'tools.0.allowed_callers'],
+    [
+      { tools: [{ type: 'mcp', server_label: 's', server_url: 'https://a.test', allowed_callers: [] }] },
+      'tools.0.allowed_callers',
+    ],
+    [{ input: [{ role: 'assistant', content: 'x', phase: 'middle' }] }, 'input.0.phase'],
+    [
+      { input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '', caller: { type: 'x' } }] },
+      'input.0.caller.type',
+    ],
+    [{ input: [{ type: 'file_search_call', id: 'x', results: [{ score: '1' }] }] }, 'input.0.results.0.score'],
+    [{ reasoning: { generate_summary: 'short' } }, 'reasoning.generate_summary'],
     [{ tools: [{ type: 'function' }] }, 'tools.0.name', 'missing_required_field'],
     [{ tools: [{ type: 'file_search' }] }, 'tools.0.file_search', 'missing_required_field'],
     [{ tools: [tool, tool] }, 'tools.1.name'],

@@ -133,7 +133,7 @@ async function* relayTurn(
   }
   if (emitter.output.length === itemsBefore && calls.count === 0) yield* emitter.text('');
   const isCut = (reason === 'length' || reason === 'content_filter') && !endsWithCall;
-  yield* emitter.endText(isCut ? 'incomplete' : 'completed');
+  yield* emitter.endText(isCut ? 'incomplete' : 'completed', calls.count === 0 ? 'final_answer' : 'commentary');
   yield* calls.end(reason);
   const { searches, mcpCalls } = calls;
   const functionCalls = calls.count - searches.length - mcpCalls.length;
@@ -155,7 +155,10 @@ export function addTurn(progress: ResponseProgress, generation: Generation, call
     tool_call_count: progress.tool_call_count + calls,
     usage: {
       input_tokens: usage.input_tokens + promptTokens,
-      input_tokens_details: { cached_tokens: usage.input_tokens_details.cached_tokens + cachedTokens },
+      input_tokens_details: {
+        cached_tokens: usage.input_tokens_details.cached_tokens + cachedTokens,
+        cache_write_tokens: 0,
+      },
       output_tokens: usage.output_tokens + completionTokens,
       output_tokens_details: { reasoning_tokens: usage.output_tokens_details.reasoning_tokens + reasoningTokens },
       total_tokens: usage.total_tokens + promptTokens + completionTokens,

@@ -3,9 +3,10 @@ import { deletedSchema } from '../db/page.ts';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { ChatTemplateKwargs, ReasoningEffort, Verbosity } from '../inference/parameters.ts';
+import { CACHE_NEEDS_NONE, ChatTemplateKwargs, ReasoningEffort, Verbosity } from '../inference/parameters.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
+import { IgnoredInclude } from './input-items-schema.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
 import { AttributeFilter } from './parse-attribute-filter.ts';
 import { McpToolFields, ResolvedMcpTool } from './parse-mcp-tool.ts';
@@ -18,6 +19,15 @@ const Name = Type.String({
   [MUST]: "be 1 to 64 letters, digits, '_', '-' and '.'",
 });
 const JsonSchema = Type.Record(Type.String(), Type.Unknown());
+
+/** Form of the answer. */
+const TextFormat = Type.Object({
+  type: Type.Enum(['text', 'json_object', 'json_schema']),
+  name: Type.Optional(Name),
+  description: Type.Optional(Type.String()),
+  schema: Type.Optional(JsonSchema),
+  strict: Type.Optional(Type.Boolean()),
+});
 
 /** A function, in the fields that the flat and the nested form share. */
 const FunctionFields = {
@@ -36,6 +46,27 @@ const ReasoningSummary = Type.Enum(['auto', 'concise', 'detailed'], {
   type: 'string',
   description: 'Ignored: reasoning is shown whole.',
 });
+
+/** Fields of functions and of `mcp`, for tools that are found by a search or called by programs. */
+const CallRuleFields = {
+  defer_loading: Type.Optional(Type.Boolean({ description: 'Ignored: models know every tool from the start.' })),
+  allowed_callers: Type.Optional(
+    Type.Array(Type.Enum(['direct', 'programmatic']), {
+      minItems: 1,
+      description: 'Must contain `direct`: there are no programs that call tools.',
+    }),
+  ),
+};
+const UnusedSchema = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Ignored: models read results as text.',
+});
+const OutputSchema = { output_schema: Type.Optional(UnusedSchema) };
+
+const UnusedWeights = Type.Object(
+  { embedding_weight: Type.Number(), text_weight: Type.Number() },
+  { description: 'Ignored: both searches have the same weight.' },
+);
+const HybridWeights = { hybrid_search: Type.Optional(UnusedWeights) };
 
 const MaxResults = Type.Integer({ minimum: 1, maximum: 50, default: 10 });
 const ScoreThreshold = Type.Number({ minimum: 0, maximum: 1, default: 0 });
@@ -71,11 +102,14 @@ const Tool = Type.Object(
         Type.Object({
           ranker: Type.Optional(Nullable(Type.String({ description: 'Ignored: results are ranked by their score.' }))),
           score_threshold: Type.Optional(Nullable(ScoreThreshold)),
+          ...HybridWeights,
         }),
       ),
     ),
     filters: Type.Optional(Nullable(AttributeFilter)),
     ...McpToolFields,
+    ...CallRuleFields,
+    ...OutputSchema,
   },
   {
     description:
@@ -95,7 +129,7 @@ const NamedTool = Type.Object({
 
 const ToolChoiceMode = Type.Enum(['auto', 'none', 'required']);
 
-const ToolChoiceParam = Type.Union([
+const ToolChoice = Type.Union([
   ToolChoiceMode,
   Type.Object(
     {
@@ -109,6 +143,12 @@ const ToolChoiceParam = Type.Union([
     { description: 'A named function, `file_search`, a tool of an `mcp` server, or `allowed_tools` with a mode.' },
   ),
 ]);
+
+/** Settings of the prefix cache, which needs none. */
+const CacheOptions = {
+  prompt_cache_retention: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
+  prompt_cache_options: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
+};
 
 /** Body of `POST /v1/responses`. */
 export const CreateResponse = Type.Object(
@@ -125,7 +165,7 @@ export const CreateResponse = Type.Object(
       }),
     ),
     tools: Type.Optional(Nullable(Type.Array(Tool, { maxItems: 128 }))),
-    tool_choice: Type.Optional(Nullable(ToolChoiceParam)),
+    tool_choice: Type.Optional(Nullable(ToolChoice)),
     parallel_tool_calls: Type.Optional(Type.Boolean({ default: true })),
     max_turns: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Calls of the model.' }),
@@ -143,17 +183,7 @@ export const CreateResponse = Type.Object(
     text: Type.Optional(
       Nullable(
         Type.Object({
-          format: Type.Optional(
-            Nullable(
-              Type.Object({
-                type: Type.Enum(['text', 'json_object', 'json_schema']),
-                name: Type.Optional(Name),
-                description: Type.Optional(Type.String()),
-                schema: Type.Optional(JsonSchema),
-                strict: Type.Optional(Type.Boolean()),
-              }),
-            ),
-          ),
+          format: Type.Optional(Nullable(TextFormat)),
           verbosity: Type.Optional(Nullable(Verbosity)),
         }),
       ),
@@ -183,6 +213,11 @@ export const CreateResponse = Type.Object(
         Type.Object({
           effort: Type.Optional(Nullable(ReasoningEffort)),
           summary: Type.Optional(Nullable(ReasoningSummary)),
+          generate_summary: Type.Optional(Nullable(ReasoningSummary)),
+          mode: Type.Optional(Type.Unknown({ description: 'Ignored: there is one mode, `standard`.' })),
+          context: Type.Optional(
+            Type.Unknown({ description: 'Ignored: models do not read the reasoning of earlier turns.' }),
+          ),
         }),
       ),
     ),
@@ -197,6 +232,13 @@ export const CreateResponse = Type.Object(
     safety_identifier: Type.Optional(Type.String({ maxLength: 64 })),
     prompt_cache_key: Type.Optional(
       Type.String({ maxLength: 64, description: 'Not needed: prefixes are cached anyway.' }),
+    ),
+    ...CacheOptions,
+    context_management: Type.Optional(
+      Type.Unknown({
+        description:
+          'Ignored: `POST /v1/responses/compact` compacts a conversation, and `truncation` shortens a long prompt.',
+      }),
     ),
   },
   {
@@ -221,7 +263,12 @@ export type CreateResponse = Static<typeof CreateResponse>;
 /** Usage summed over the model calls of a response. */
 export const ResponseUsage = Type.Object({
   input_tokens: Type.Integer(),
-  input_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  input_tokens_details: Type.Object({
+    cached_tokens: Type.Integer(),
+    cache_write_tokens: Type.Optional(
+      Type.Literal(0, { description: 'Always 0: writing to the prefix cache is not counted.' }),
+    ),
+  }),
   output_tokens: Type.Integer(),
   output_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
   total_tokens: Type.Integer(),
@@ -240,7 +287,7 @@ export const ResponseError = Type.Object({
 export type ResponseError = Static<typeof ResponseError>;
 
 const ResolvedTool = Type.Union([
-  ResolvedMcpTool,
+  Type.Object({ ...ResolvedMcpTool.properties, ...CallRuleFields }),
   Type.Object({ type: Type.Literal('query_table') }),
   Type.Object({
     type: Type.Literal('function'),
@@ -248,6 +295,8 @@ const ResolvedTool = Type.Union([
     description: Nullable(Type.String()),
     parameters: Nullable(JsonSchema),
     strict: Nullable(Type.Boolean()),
+    ...OutputSchema,
+    ...CallRuleFields,
   }),
   Type.Object({
     type: Type.Literal('file_search'),
@@ -264,7 +313,7 @@ const ResolvedTool = Type.Union([
     type: Type.Literal('file_search'),
     vector_store_ids: Type.Array(Type.String()),
     max_num_results: Type.Integer(),
-    ranking_options: Type.Object({ ranker: Type.String(), score_threshold: Type.Number() }),
+    ranking_options: Type.Object({ ranker: Type.String(), score_threshold: Type.Number(), ...HybridWeights }),
     filters: Nullable(AttributeFilter),
   }),
 ]);
@@ -296,7 +345,7 @@ export const ResponseResource = Type.Object({
   conversation: Type.Optional(Nullable(Type.Object({ id: Type.String() }))),
   instructions: Nullable(Type.String()),
   tools: Type.Array(ResolvedTool),
-  tool_choice: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())]),
+  tool_choice: ToolChoice,
   parallel_tool_calls: Type.Boolean(),
   max_turns: Type.Integer(),
   max_tool_calls: Nullable(Type.Integer()),
@@ -307,10 +356,16 @@ export const ResponseResource = Type.Object({
   frequency_penalty: Type.Number(),
   top_logprobs: Type.Integer(),
   text: Type.Object({
-    format: Type.Record(Type.String(), Type.Unknown()),
+    format: TextFormat,
     verbosity: Type.Optional(Verbosity),
   }),
-  reasoning: Type.Object({ effort: Nullable(ReasoningEffort), summary: Nullable(ReasoningSummary) }),
+  reasoning: Type.Object({
+    effort: Nullable(ReasoningEffort),
+    summary: Nullable(ReasoningSummary),
+    generate_summary: Type.Optional(Type.Null({ description: 'See `summary`.' })),
+    mode: Type.Optional(Type.Literal('standard')),
+    context: Type.Optional(Type.Literal('current_turn')),
+  }),
   truncation: Truncation,
   store: Type.Boolean(),
   background: Type.Boolean(),
@@ -319,6 +374,7 @@ export const ResponseResource = Type.Object({
   user: Nullable(Type.String()),
   safety_identifier: Nullable(Type.String()),
   prompt_cache_key: Nullable(Type.String()),
+  prompt_cache_retention: Type.Optional(Type.Null({ description: 'The prefix cache evicts by size, not by age.' })),
   moderation: Type.Optional(ModerationField),
 });
 
@@ -333,6 +389,8 @@ export const GetResponseQuery = Type.Object({
   starting_after: Type.Optional(
     Type.Integer({ minimum: 0, description: 'With `stream`: number of the last event that has been received.' }),
   ),
+  include: IgnoredInclude,
+  include_obfuscation: Type.Optional(Type.Boolean({ description: 'Nothing is padded.' })),
 });
 
 /** Response of `DELETE`. */
