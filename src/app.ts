@@ -41,8 +41,9 @@ import { selectExistingBases } from './knowledge-bases/store.ts';
 import type { Caller } from './lib/caller.ts';
 import type { LimitStore } from './limits/limit-store.ts';
 import { mcpServerRoutes } from './mcp-servers/routes.ts';
-import type { ModelAdminDeps } from './models/administration/admin-deps.ts';
+import type { ModelAdminDeps, UpstreamAdminDeps } from './models/administration/admin-deps.ts';
 import { adminModelRoutes } from './models/administration/routes.ts';
+import { upstreamRoutes } from './models/administration/upstream-routes.ts';
 import { ModelPulls } from './models/downloads/model-pulls.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
@@ -72,7 +73,8 @@ export type AdminDeps = Omit<AccountAdminDeps, 'keySpending' | 'existingKnowledg
 
 /** Dependencies of the API: of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps &
-  AdminDeps & {
+  AdminDeps &
+  UpstreamAdminDeps & {
     /** Resolves the caller of an `Authorization` header; throws 401. */
     authenticateKey(authorization: string | undefined): Caller | Promise<Caller>;
     /** Resolves the caller of the key with this id; throws 401. */
@@ -145,6 +147,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   requestRoutes(app, deps);
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps, pulls);
+  upstreamRoutes(app, deps);
   userRoutes(app, assembleSignIn(deps));
   await consoleRoutes(app, deps.consoleFolder ?? null);
 

@@ -192,12 +192,14 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
 /** Every model id has its default binding, and none can be changed. */
 function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
   return {
-    stored: { version: 0, initialPullDone: false, ids: {}, retired: [] },
+    stored: { version: 0, initialPullDone: false, ids: {}, retired: [], upstreams: { servers: [], models: [] } },
     chosenBy: () => 'default',
     defaultGenerationIds: () => [],
     rebind: () => Promise.reject(new OperatorError('A test has no bindings.')),
     isModelId: (id) => models.get(id) !== undefined,
     fetchFile: async () => {},
+    refresh: async () => {},
+    requireStartable: async () => {},
   };
 }
 

@@ -102,7 +102,7 @@ export async function boot(
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs({ db, lease, logger }, lifecycle),
-    startBindings({ db, blobs, config, logger, engines }, lifecycle),
+    startBindings({ db, blobs, config, logger, engines, secrets }, lifecycle),
   ] as const);
   const models = bindings.registry;
   const billing = await lifecycle.start(
@@ -209,7 +209,7 @@ function awaitStores<T>(open: () => Promise<T>, logger: Logger, { signal, onWait
 }
 
 async function startBindings(
-  deps: Pick<Deps, 'db' | 'blobs' | 'config' | 'logger'> & { engines: EnginePool },
+  deps: Pick<Deps, 'db' | 'blobs' | 'config' | 'logger' | 'secrets'> & { engines: EnginePool },
   lifecycle: ProcessLifecycle,
 ): Promise<ModelBindings> {
   const files = await lifecycle.start(

@@ -15,6 +15,7 @@ import { NoDatabaseError } from './run-state-command.ts';
 
 const CHOSEN_BY: Readonly<Record<BoundModel['chosen_by'], string>> = {
   configuration: 'the configuration file',
+  upstream: 'a server of the console',
   environment: 'QUIRE_UPSTREAM_URL',
   command: "'quire models use'",
   'first-start': 'the first start',

@@ -246,13 +246,13 @@ function readModels(value: unknown, path: string): Config['models'] {
   return sections.models;
 }
 
-/** Makes a list of `base_urls` that is a text: one URL, or several separated by commas. */
-function listBaseUrls(models: unknown): unknown {
-  if (typeof models !== 'object' || models === null || Array.isArray(models)) return models;
-  const entries = Object.entries(models as Record<string, Record<string, unknown> | null>).map(([id, binding]) => {
-    const urls = binding?.['base_urls'];
-    if (typeof urls !== 'string') return [id, binding];
-    return [id, { ...binding, base_urls: urls.split(',').map((url) => url.trim()) }];
+/** Makes a list of each `base_urls` that is a text: one URL, or several separated by commas. */
+function listBaseUrls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(listBaseUrls);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, item]: [string, unknown]) => {
+    if (name !== 'base_urls' || typeof item !== 'string') return [name, listBaseUrls(item)];
+    return [name, item.split(',').map((url) => url.trim())];
   });
   return Object.fromEntries(entries);
 }

@@ -10,6 +10,32 @@ const Pricing = Type.Object(
   { additionalProperties: false, description: 'Credits per unit; one credit is 1,000,000 micros.' },
 );
 
+const UPSTREAM_FIELDS = {
+  base_urls: Type.Optional(
+    Type.Array(BaseUrl, { minItems: 1, description: '`upstream`: base URL of the server, or a list of several.' }),
+  ),
+  upstream_model: Type.Optional(
+    Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),
+  ),
+  api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: key of the server.' })),
+  protocol: Type.Optional(
+    Type.Enum(UPSTREAM_PROTOCOLS, {
+      description:
+        "`upstream`: API of the server. `anthropic`: Anthropic's Messages, for chat models. Default: `openai`.",
+    }),
+  ),
+};
+
+/** One of several servers of a chat model that differ in more than their address. */
+const WeightedServer = Type.Object(
+  {
+    ...UPSTREAM_FIELDS,
+    base_urls: Type.Array(BaseUrl, { minItems: 1 }),
+    weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
+  },
+  { additionalProperties: false },
+);
+
 /** Entry of `models:` in the configuration file: the binding of a model id. */
 export const ModelBinding = Type.Object(
   {
@@ -20,17 +46,13 @@ export const ModelBinding = Type.Object(
       }),
     ),
     file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
-    base_urls: Type.Optional(
-      Type.Array(BaseUrl, { minItems: 1, description: '`upstream`: base URL of the server, or a list of several.' }),
-    ),
-    upstream_model: Type.Optional(
-      Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),
-    ),
-    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: key of the server.' })),
-    protocol: Type.Optional(
-      Type.Enum(UPSTREAM_PROTOCOLS, {
+    ...UPSTREAM_FIELDS,
+    servers: Type.Optional(
+      Type.Array(WeightedServer, {
+        minItems: 1,
+        maxItems: 16,
         description:
-          "`upstream`: API of the server. `anthropic`: Anthropic's Messages, for chat models. Default: `openai`.",
+          '`upstream`, chat models: servers with keys, names and protocols of their own, instead of `base_urls`. Each has `base_urls`, and may have `upstream_model`, `api_key`, `protocol` and `weight` (its share of the requests, 1 by default; 0: a fallback). Another server gets the request while none of its answer has arrived: first those with a share, then the fallbacks in order.',
       }),
     ),
     context_length: Type.Optional(

@@ -34,6 +34,7 @@ export const ID_PREFIXES = {
   functionCallOutput: 'fco_',
   compaction: 'cmp_',
   mcpServer: 'mcps_',
+  upstream: 'ups_',
   mcpCall: 'mcp_',
   mcpList: 'mcpl_',
   mcpApprovalRequest: 'mcpr_',

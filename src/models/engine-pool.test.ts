@@ -83,3 +83,28 @@ describe('ids that are bound to a server of Anthropic Messages', () => {
     await assert.rejects(bound, /^OperatorError: models\.x: 'protocol: anthropic' is for chat models/);
   });
 });
+
+describe('ids that are bound to several servers', () => {
+  const servers = [
+    { base_urls: ['http://127.0.0.1:9/v1'], upstream_model: 'a', api_key: 'k', weight: 2 },
+    { base_urls: ['http://127.0.0.1:10/v1'], protocol: 'anthropic' as const, weight: 0 },
+  ];
+
+  it('one engine has all of them, and ids with equal bindings share it', async () => {
+    const engine = await engines.startGeneration('x', { servers });
+    assert.deepEqual(
+      engine.servers?.().map(({ url }) => url),
+      ['http://127.0.0.1:9', 'http://127.0.0.1:10'],
+    );
+    const named = [servers[0], { ...servers[1], upstream_model: 'x' }] as typeof servers;
+    assert.equal(await engines.startGeneration('y', { servers: named }), engine);
+    assert.notEqual(await engines.startGeneration('x', { servers: [...servers].reverse() }), engine);
+  });
+
+  it('models of other kinds are rejected by a sentence that names the id', async () => {
+    await assert.rejects(
+      engines.startEngine('rerank', 'x', { servers }),
+      /^OperatorError: models\.x: 'servers' is for chat/,
+    );
+  });
+});

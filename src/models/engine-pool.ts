@@ -19,8 +19,9 @@ import type { AcquireInput, StartedEngine } from '../engines/remote/protocol.ts'
 import type { RemoteEngines } from '../engines/remote/remote-engines.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
 import { UnsuitableModelError } from '../engines/upstream/embedding-dialect.ts';
+import { createRoutedEngine } from '../engines/upstream/routed-engine.ts';
 import { createUpstreamEmbedding } from '../engines/upstream/upstream-embedding.ts';
-import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
+import { createUpstreamEngine, type UpstreamOptions } from '../engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from '../engines/upstream/upstream-moderation.ts';
 import { createUpstreamRerank } from '../engines/upstream/upstream-rerank.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
@@ -39,6 +40,8 @@ const LOAD_TIMEOUT_MS = 120_000;
 const FIRST_LOOK_MS = 5_000;
 
 type Binding = Config['models'][string];
+/** The fields that an entry of `servers` and a binding with `base_urls` share. */
+type Server = Pick<Binding, 'base_urls' | 'upstream_model' | 'api_key' | 'protocol'> & { weight?: number };
 type Kind = CatalogueEntry['kind'];
 
 function needsBaseUrls(id: string): OperatorError {
@@ -117,7 +120,11 @@ export class EnginePool {
   #generationRuntime(binding: Binding | undefined): 'bundled' | 'local' | 'upstream' {
     return (
       binding?.engine ??
-      (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled')
+      (binding?.file
+        ? 'local'
+        : (binding?.base_urls ?? binding?.servers ?? this.#config.upstreamUrl)
+          ? 'upstream'
+          : 'bundled')
     );
   }
 
@@ -131,19 +138,34 @@ export class EnginePool {
   }
 
   #upstream(id: string, binding: Binding | undefined, owner: object): Promise<GenerationEngine> {
-    const baseUrls = binding?.base_urls ?? this.#config.upstreamUrl;
+    const { servers = [binding ?? {}] } = binding ?? {};
+    const targets = servers.map((server) => this.#serverOptions(id, server, binding?.context_length ?? null));
+    const create = (options: Omit<UpstreamOptions, 'logger'>) =>
+      createUpstreamEngine({ ...options, logger: this.#logger });
+    const [single] = targets;
+    const start = () =>
+      this.#start(() =>
+        targets.length === 1 && single !== undefined
+          ? create(single.options)
+          : createRoutedEngine(targets.map(({ options, weight }) => ({ engine: create(options), weight }))),
+      );
+    return this.#shared.acquire(JSON.stringify(targets), owner, start);
+  }
+
+  /** Options of one server, or of replicas with the same key and name. */
+  #serverOptions(id: string, server: Server, contextLength: number | null) {
+    const baseUrls = server.base_urls ?? this.#config.upstreamUrl;
     if (baseUrls === null) throw needsBaseUrls(id);
     const options = {
       baseUrls,
-      model: binding?.upstream_model ?? this.#config.upstreamModel ?? id,
-      apiKey: this.#selectApiKey(binding),
+      model: server.upstream_model ?? this.#config.upstreamModel ?? id,
+      apiKey: this.#selectApiKey(server),
       // As the key: the setting describes the server of `QUIRE_UPSTREAM_URL`.
-      protocol: binding?.protocol ?? (binding?.base_urls ? 'openai' : this.#config.upstreamProtocol),
-      contextLength: binding?.context_length ?? null,
+      protocol: server.protocol ?? (server.base_urls ? 'openai' : this.#config.upstreamProtocol),
+      contextLength,
       proxy: this.#config.proxy,
     };
-    const start = () => this.#start(() => createUpstreamEngine({ ...options, logger: this.#logger }));
-    return this.#shared.acquire(JSON.stringify(options), owner, start);
+    return { options, weight: server.weight ?? 1 };
   }
 
   /** Creates the moderation engine of an id: the bundled model, unless the id is bound to a server. */
@@ -218,6 +240,8 @@ export class EnginePool {
    * Options of an upstream that does not generate; null: bundled. `QUIRE_UPSTREAM_URL` is for `engine: upstream` only.
    */
   #upstreamOptions(id: string, binding: Binding | undefined) {
+    if (binding?.servers !== undefined)
+      throw new OperatorError(`models.${id}: 'servers' is for chat models; this id needs 'base_urls'.`);
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);
     if (baseUrls === undefined || binding?.engine === 'bundled') return null;
@@ -256,7 +280,7 @@ export class EnginePool {
   }
 
   /** `QUIRE_UPSTREAM_API_KEY` is sent to `QUIRE_UPSTREAM_URL` only, not to a server of a binding. */
-  #selectApiKey(binding: Binding | undefined): string | null {
+  #selectApiKey(binding: Server | undefined): string | null {
     return binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey);
   }
 

@@ -45,7 +45,7 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'encoder',
     'engine',
   ],
-  'src/models': ['downloads', 'bindings', 'administration'],
+  'src/models': ['downloads', 'upstreams', 'bindings', 'administration'],
   'src/users': ['sessions', 'members', 'sign-in'],
   'src/knowledge-bases': [
     'jobs',

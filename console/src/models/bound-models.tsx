@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { api, body, pollEvery } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
 import type { Schema } from '../api/types.ts';
-import { FailureDialog, RowButton } from '../ui/confirm.tsx';
+import { ConfirmButton, FailureDialog, RowButton } from '../ui/confirm.tsx';
 import { DataTable, numberColumn } from '../ui/data-table.tsx';
 import { SelectField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -13,9 +13,11 @@ import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { EmptyState, UnfinishedQueries } from '../ui/states.tsx';
 import { ItemName } from '../ui/text.tsx';
+import { BindServersDialog } from './bind-servers.tsx';
 import { EngineState } from './engine-health.tsx';
 import { useEngines } from './engines.ts';
 import { useModelMessages } from './messages.ts';
+import { useUpstreamMessages } from './upstream-messages.ts';
 
 type Model = Schema<'BoundModel'>;
 
@@ -27,6 +29,7 @@ export function BoundModels({ search }: { search: string }) {
   const common = useCommonMessages();
   const format = useFormat();
   const [binding, setBinding] = useState<Model | null>(null);
+  const [served, setServed] = useState<Model | null>(null);
   const query = useQuery({
     queryKey: ['admin-models'],
     queryFn: () => body(api.GET('/v1/admin/models')),
@@ -49,8 +52,11 @@ export function BoundModels({ search }: { search: string }) {
           ),
           { heading: models.chosenBy, cell: ({ chosen_by }) => models.origins[chosen_by] },
         ]}
-        actions={(model) => <Actions model={model} onBind={() => setBinding(model)} />}
+        actions={(model) => (
+          <Actions model={model} onBind={() => setBinding(model)} onBindServers={() => setServed(model)} />
+        )}
       />
+      {served !== null && <BindServersDialog model={served} onClose={() => setServed(null)} />}
       {binding !== null && <BindDialog model={binding} onClose={() => setBinding(null)} />}
     </>
   );
@@ -80,8 +86,9 @@ function Engine({ model: { id, backend } }: { model: Model }) {
   );
 }
 
-function Actions({ model, onBind }: { model: Model; onBind(): void }) {
+function Actions({ model, onBind, onBindServers }: { model: Model; onBind(): void; onBindServers(): void }) {
   const models = useModelMessages();
+  const upstreams = useUpstreamMessages();
   const refresh = useRefresh('engines');
   const engine = useEngines().data?.data.find((one) => one.models.includes(model.id));
   const isLoaded = engine?.state === 'ready';
@@ -96,6 +103,18 @@ function Actions({ model, onBind }: { model: Model; onBind(): void }) {
   return (
     <>
       <RowButton label={models.bind} name={model.id} onClick={onBind} />
+      {model.chosen_by !== 'configuration' && (
+        <RowButton label={upstreams.bindServers} name={model.id} onClick={onBindServers} />
+      )}
+      {model.upstream_binding !== null && (
+        <ConfirmButton
+          label={upstreams.unbind}
+          name={model.id}
+          text={upstreams.unbindText}
+          action={() => api.DELETE('/v1/admin/models/{model_id}/upstreams', path)}
+          refreshes={['admin-models', 'upstreams', 'engines', 'models']}
+        />
+      )}
       {engine?.can_unload === true && (
         <RowButton
           label={isLoaded ? models.unload : models.load}

@@ -16,11 +16,13 @@ export const useModelMessages = defineMessages({
   noneFound: ['No model matches.', 'Kein Modell passt.'],
   tabs: {
     ids: ['Model ids', 'Modellnamen'],
+    servers: ['Servers', 'Server'],
     engines: ['Engines', 'Engines'],
     files: ['Files and pulls', 'Dateien und Downloads'],
   },
   origins: {
     configuration: ['configuration file', 'Konfigurationsdatei'],
+    upstream: ['console', 'Konsole'],
     environment: ['environment', 'Umgebung'],
     command: ['operator', 'Betreiber'],
     'first-start': ['first start', 'erster Start'],

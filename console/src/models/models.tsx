@@ -6,9 +6,10 @@ import { BoundModels } from './bound-models.tsx';
 import { EngineHealth } from './engine-health.tsx';
 import { useModelMessages } from './messages.ts';
 import { ModelFilesPanel } from './model-files.tsx';
+import { UpstreamList } from './upstream-list.tsx';
 
 const route = getRouteApi('/shell/models');
-const TABS = ['ids', 'engines', 'files'] as const;
+const TABS = ['ids', 'servers', 'engines', 'files'] as const;
 
 /** Model ids with their bindings, engines with their state, models on the disk and to pull. */
 export function ModelsPage() {
@@ -32,6 +33,9 @@ export function ModelsPage() {
         </Tabs.List>
         <Tabs.Panel value="ids">
           <BoundModels search={q.toLowerCase()} />
+        </Tabs.Panel>
+        <Tabs.Panel value="servers">
+          <UpstreamList search={q.toLowerCase()} />
         </Tabs.Panel>
         <Tabs.Panel value="engines">
           <EngineHealth />

@@ -57,6 +57,39 @@ export async function probe(replica: Replica, context: ProbeContext, signal: Abo
   }
 }
 
+/** A model that a server lists. */
+export interface ListedModel {
+  id: string;
+  /** In tokens; null: not reported. */
+  contextLength: number | null;
+}
+
+/**
+ * Returns the models that a replica lists, at most `max`. Throws an Error with a sentence for the operator when it does
+ * not respond, rejects the key, or has no such list.
+ */
+export async function listServerModels(
+  replica: Replica,
+  context: ProbeContext,
+  max: number,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
+  const { origin, models } = replica.endpoints;
+  try {
+    const { status, text } = await get(replica, models, context, signal);
+    if (status === 401 || status === 403)
+      throw new Error(`The upstream at ${origin} rejects the API key (status ${status}).`);
+    if (status !== 200) throw new Error(`The upstream at ${origin} has no list of models (status ${status}).`);
+    return parseModelList(text)
+      .flatMap((entry) => (typeof entry['id'] === 'string' ? [{ id: entry['id'], ...readLimits(entry) }] : []))
+      .slice(0, max);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof HttpExchangeError)) throw error;
+    throw new Error(`The upstream at ${origin} does not answer: ${error.message}.`, { cause: error });
+  }
+}
+
 /** The list of models; at Anthropic the model itself, because its list has pages and no aliases. */
 function modelPath({ endpoints: { models } }: Replica, { protocol, model }: ProbeContext): string {
   return protocol === 'openai' ? models : models.replace(/(?=\?|$)/, `/${encodeURIComponent(model)}`);
@@ -88,12 +121,17 @@ function parseModelInfo(text: string, model: string): UpstreamModelInfo {
   const list = parseModelList(text);
   // A server with one model, such as llama-server, serves it under any name.
   const listed = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
-  const length = listed?.['max_model_len'] ?? listed?.['n_ctx'] ?? listed?.['max_input_tokens'];
   return {
-    contextLength: positiveInteger(length),
+    ...readLimits(listed),
     outputTokens: positiveInteger(listed?.['max_tokens']),
     ownedBy: stringOrNull(listed?.['owned_by']),
     weights: stringOrNull(listed?.['root'] ?? listed?.['id']),
+  };
+}
+
+function readLimits(listed: Record<string, unknown> | undefined): { contextLength: number | null } {
+  return {
+    contextLength: positiveInteger(listed?.['max_model_len'] ?? listed?.['n_ctx'] ?? listed?.['max_input_tokens']),
   };
 }
 

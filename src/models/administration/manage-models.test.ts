@@ -78,7 +78,7 @@ describe('/v1/admin/models', () => {
           if (error !== undefined) throw error;
         });
       const bindings = {
-        stored: { version: 0, initialPullDone: false, ids: {}, retired: [] },
+        stored: { version: 0, initialPullDone: false, ids: {}, retired: [], upstreams: { servers: [], models: [] } },
         defaultGenerationIds: () => [],
         chosenBy: () => 'default' as const,
       };

@@ -8,7 +8,6 @@ import { invalidValue, notFound } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import type { RebindOptions } from '../bindings/model-bindings.ts';
-import { findOverride } from '../bindings/resolve-binding.ts';
 import { selectBindings } from '../bindings/store.ts';
 import { modelKind } from '../catalogue.ts';
 import { findModelFile, modelPath, partialPath } from '../downloads/model-files.ts';
@@ -19,11 +18,12 @@ import { removeModelFile } from '../downloads/remove-model-file.ts';
 import { viewModel } from '../find-model.ts';
 import type { ModelAdminDeps } from './admin-deps.ts';
 import type { BoundModel, DeletedModelFile, ModelBindingResult } from './schema.ts';
+import { viewBinding } from './view-binding.ts';
 
 /** The name that removes a binding: the bundled model serves the id again. */
 const BUNDLED = 'bundled';
 /** Model ids that the configuration file accepts. */
-const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
+export const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
 
 type ModelDeps = Pick<ModelAdminDeps, 'config' | 'db' | 'models' | 'bindings'>;
 
@@ -33,6 +33,7 @@ export function listBoundModels({ models, bindings }: ModelDeps) {
     (model): BoundModel => ({
       ...viewModel(model),
       stored_model: bindings.stored.ids[model.id]?.model ?? null,
+      upstream_binding: viewBinding(bindings.stored.upstreams.models.find(({ modelId }) => modelId === model.id)),
       chosen_by: bindings.chosenBy(model.id),
     }),
   );
@@ -52,7 +53,7 @@ export function listBoundModels({ models, bindings }: ModelDeps) {
  * process; nothing changes then.
  */
 export async function bindModel(deps: ModelDeps, call: Call, id: string, model: string): Promise<ModelBindingResult> {
-  const { config, bindings, models } = deps;
+  const { bindings, models } = deps;
   if (!MODEL_ID.test(id)) throw invalidValue('model_id', 'cannot be a model id');
   if (model !== BUNDLED) await requireModelOfKind(deps, id, model);
   const binding = model === BUNDLED ? null : ({ model, by: 'operator' } as const);
@@ -70,9 +71,14 @@ export async function bindModel(deps: ModelDeps, call: Call, id: string, model: 
     id,
     object: 'model_binding',
     model,
-    decided_by: findOverride(config, id),
+    decided_by: decidedBy(bindings.chosenBy(id)),
     answered_by: backend === null ? null : `${backend.engine} ${backend.model}`.trim(),
   };
+}
+
+/** What overrides a binding to a model file; null: nothing. */
+function decidedBy(chosenBy: BoundModel['chosen_by']): ModelBindingResult['decided_by'] {
+  return chosenBy === 'configuration' || chosenBy === 'upstream' || chosenBy === 'environment' ? chosenBy : null;
 }
 
 async function requireModelOfKind(
@@ -135,7 +141,7 @@ export async function deleteModelFile(
 }
 
 /** An operator's mistake is a caller's mistake here. */
-async function asInvalid<T>(param: string, run: () => Promise<T>): Promise<T> {
+export async function asInvalid<T>(param: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -33,7 +33,7 @@ describe('POST /v1/admin/model-pulls with a set', () => {
     const dataDir = mkdtempSync(join(folder, 'data-'));
     const changes: BindingChanges[] = [];
     const bindings = {
-      stored: { version: 0, initialPullDone: false, ids: {}, retired: [] },
+      stored: { version: 0, initialPullDone: false, ids: {}, retired: [], upstreams: { servers: [], models: [] } },
       defaultGenerationIds: () => ['general-8b'],
       chosenBy: () => 'default' as const,
       isModelId: () => true,

@@ -3,12 +3,72 @@ import { titleSchemas } from '../../lib/title-schemas.ts';
 import { RETRIEVAL_MODELS } from '../downloads/downloadable-models.ts';
 import { Model } from '../schema.ts';
 
+/** Body of `PUT /v1/admin/models/{model_id}/upstreams`. */
+export const BindUpstreams = Type.Object(
+  {
+    routes: Type.Array(
+      Type.Object({
+        upstream_id: Type.String({ description: 'A server of `/v1/admin/upstreams`.' }),
+        model: Type.String({ minLength: 1, maxLength: 256, description: "The server's own name of the model." }),
+        weight: Type.Integer({
+          minimum: 0,
+          maximum: 1_000,
+          default: 1,
+          description: 'Share of the requests, relative to the other weights. 0: a fallback.',
+        }),
+      }),
+      {
+        minItems: 1,
+        maxItems: 16,
+        description:
+          'At least one with a weight above 0. Another server gets the request while none of its answer has arrived: first those with a weight, then the fallbacks in this order. Several: chat models only.',
+      },
+    ),
+    context_length: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 16 }), Type.Null()], {
+        description: 'Tokens of prompt and answer together. Null: as the servers report, the smallest.',
+      }),
+    ),
+    pricing: Type.Optional(
+      Type.Union(
+        [
+          Type.Object({
+            prompt: Type.Number({ minimum: 0 }),
+            completion: Type.Number({ minimum: 0 }),
+            unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens']),
+          }),
+          Type.Null(),
+        ],
+        { description: 'Credits per unit. Null: the default of the model id.' },
+      ),
+    ),
+    vision: Type.Optional(Type.Boolean({ default: false, description: 'Whether messages may have images.' })),
+  },
+  { examples: [{ routes: [{ upstream_id: 'ups_01K0AXCVYZ0000000000000000', model: 'llama-3.3-70b', weight: 1 }] }] },
+);
+
+export type BindUpstreams = Static<typeof BindUpstreams>;
+
+/** The servers of a model id. */
+export const UpstreamBinding = Type.Object({
+  routes: Type.Array(Type.Object({ upstream_id: Type.String(), model: Type.String(), weight: Type.Integer() })),
+  context_length: Type.Union([Type.Integer(), Type.Null()]),
+  pricing: Type.Union([Model.properties.pricing, Type.Null()]),
+  vision: Type.Boolean(),
+});
+
+export type UpstreamBinding = Static<typeof UpstreamBinding>;
+
 /** A model id with its stored binding and who chose its engine. */
 export const BoundModel = Type.Object({
   ...Model.properties,
   stored_model: Type.Union([Type.String(), Type.Null()], { description: 'Model file that the id is bound to.' }),
-  chosen_by: Type.Enum(['configuration', 'environment', 'command', 'first-start', 'default'], {
-    description: '`configuration` and `environment` override stored bindings.',
+  upstream_binding: Type.Union([UpstreamBinding, Type.Null()], {
+    description: 'Servers that the id was bound to over the API.',
+  }),
+  chosen_by: Type.Enum(['configuration', 'upstream', 'environment', 'command', 'first-start', 'default'], {
+    description:
+      '`configuration` overrides all others; `upstream`, a binding to servers over the API, overrides those after it.',
   }),
 });
 
@@ -29,13 +89,20 @@ export const ModelBindingResult = Type.Object({
   id: Type.String({ description: 'The model id.' }),
   object: Type.Literal('model_binding'),
   model: Type.String({ description: 'Name of the model file; `bundled` when the binding was removed.' }),
-  decided_by: Type.Union([Type.Enum(['configuration', 'environment']), Type.Null()], {
-    description: 'The setting that overrides the stored binding; null when the binding is in effect.',
+  decided_by: Type.Union([Type.Enum(['configuration', 'upstream', 'environment']), Type.Null()], {
+    description: 'What overrides the stored binding; null when the binding is in effect.',
   }),
   answered_by: Type.Union([Type.String(), Type.Null()], { description: 'Engine and model that serve the id now.' }),
 });
 
 export type ModelBindingResult = Static<typeof ModelBindingResult>;
+
+/** Answer of `DELETE /v1/admin/models/{model_id}/upstreams`. */
+export const DeletedModelBinding = Type.Object({
+  id: Type.String({ description: 'The model id.' }),
+  object: Type.Literal('model_binding'),
+  deleted: Type.Literal(true),
+});
 
 /** Path of a model file. */
 export const ModelFileParams = Type.Object({ name: Type.String() });
@@ -153,8 +220,11 @@ titleSchemas({
   ModelPullStatus,
   ModelPullList,
   LoadedModel,
+  BindUpstreams,
+  UpstreamBinding,
   BoundModel,
   BindModel,
   ModelBindingResult,
+  DeletedModelBinding,
   DeletedModelFile,
 });

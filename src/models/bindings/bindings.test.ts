@@ -24,12 +24,24 @@ after(async () => {
 
 describe('stored model bindings', () => {
   it('increase the version with every change, and never reset initialPullDone', async () => {
-    assert.deepEqual(await selectBindings(db.sql), { version: 0, ids: {}, retired: [], initialPullDone: false });
+    assert.deepEqual(await selectBindings(db.sql), {
+      version: 0,
+      ids: {},
+      retired: [],
+      initialPullDone: false,
+      upstreams: { servers: [], models: [] },
+    });
     assert.equal(await updateBindings(db.sql, { 'general-8b': operator('a'), mine: operator('a') }, true), 1);
     assert.equal(await updateBindings(db.sql, { 'general-8b': operator('b'), mine: null, other: null }, false), 2);
     assert.equal(await selectBindingsVersion(db.sql), 2);
     const ids = { 'general-8b': operator('b') };
-    assert.deepEqual(await selectBindings(db.sql), { version: 2, ids, retired: [], initialPullDone: true });
+    assert.deepEqual(await selectBindings(db.sql), {
+      version: 2,
+      ids,
+      retired: [],
+      initialPullDone: true,
+      upstreams: { servers: [], models: [] },
+    });
   });
 });
 

@@ -4,19 +4,10 @@ import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
 import { ModelRegistry, modelRuntime, type ServedModel } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
-import { toUnixSeconds } from '../../lib/unix-seconds.ts';
-import {
-  CATALOGUE,
-  CATALOGUE_CREATED_AT,
-  type CatalogueEntry,
-  GENERATION,
-  MODEL_KINDS,
-  type ModelKind,
-  modelKind,
-  NO_GENERATION,
-  OWNER,
-} from '../catalogue.ts';
+import { CATALOGUE, MODEL_KINDS, type ModelKind, modelKind } from '../catalogue.ts';
 import { type BindingEngines, type EngineLifecycle, EnginePool } from '../engine-pool.ts';
+import { mergeUpstreams, type UpstreamKeys } from '../upstreams/merge-upstreams.ts';
+import { describeModel, readCreatedAt } from './describe-model.ts';
 import { EngineDrain } from './engine-drain.ts';
 import { importBindingsFile } from './import-bindings-file.ts';
 import { type BindingOverride, findOverride, resolveBinding } from './resolve-binding.ts';
@@ -24,7 +15,6 @@ import { ModelFileMissing, type SharedModelFiles } from './shared-model-files.ts
 import {
   type BindingChanges,
   insertRetiredModel,
-  recordModelId,
   type StoredBinding,
   type StoredBindings,
   selectBindings,
@@ -48,6 +38,8 @@ export interface ModelBindingsDeps {
   files?: SharedModelFiles | null;
   /** Absent: a pool of this process. */
   engines?: BindingEngines;
+  /** Opens the keys of stored upstreams. Absent in commands, which send no requests. */
+  secrets?: UpstreamKeys['secrets'];
 }
 
 /** Options of a change of bindings. */
@@ -64,7 +56,11 @@ export interface RebindOptions {
  */
 export class ModelBindings {
   readonly registry = new ModelRegistry([]);
+  /** The configuration of the file and the environment. */
+  #baseConfig: Config;
+  /** The same with the bindings to stored upstreams. */
   #config: Config;
+  readonly #keys: UpstreamKeys;
   readonly #logger: Logger;
   readonly #db: Database;
   readonly #engines: BindingEngines;
@@ -83,7 +79,9 @@ export class ModelBindings {
   #lastChange: Promise<unknown> = Promise.resolve();
 
   private constructor(deps: ModelBindingsDeps, stored: StoredBindings) {
-    this.#config = deps.config;
+    this.#baseConfig = deps.config;
+    this.#keys = { secrets: deps.secrets ?? null, logger: deps.logger };
+    this.#config = mergeUpstreams(deps.config, stored.upstreams, this.#keys);
     this.#logger = deps.logger;
     this.#db = deps.db;
     this.#engines = deps.engines ?? new EnginePool(deps.config, deps.logger, deps.lifecycle);
@@ -144,8 +142,9 @@ export class ModelBindings {
   }
 
   /** Who chose the engine of a model id. */
-  chosenBy(id: string): BindingOverride | 'command' | 'first-start' | 'default' {
+  chosenBy(id: string): BindingOverride | 'upstream' | 'command' | 'first-start' | 'default' {
     const override = findOverride(this.#config, id);
+    if (override === 'configuration' && findOverride(this.#baseConfig, id) !== 'configuration') return 'upstream';
     if (override !== null) return override;
     const stored = this.#stored.ids[id];
     return stored === undefined ? 'default' : stored.by === 'operator' ? 'command' : 'first-start';
@@ -173,7 +172,7 @@ export class ModelBindings {
           if (modelKind(id) === 'embedding') await insertRetiredModel(sql, id, { before: ids[id], after });
         for (const binding of Object.values(identified)) if (binding !== null) await updateModelHash(sql, binding);
       });
-      this.#stored = await selectBindings(this.#db.sql);
+      await this.#readStored();
       if (this.#kinds !== null) await this.#applyStored(started);
     });
   }
@@ -184,7 +183,7 @@ export class ModelBindings {
    */
   reconfigure(config: Config): Promise<void> {
     return this.#serialize(async () => {
-      const previous = this.#config;
+      const previous = this.#baseConfig;
       this.#configure(config);
       try {
         if (this.#kinds !== null) await this.#applyStored(new Map());
@@ -196,8 +195,9 @@ export class ModelBindings {
   }
 
   #configure(config: Config): void {
-    this.#config = config;
-    this.#engines.configure?.(config);
+    this.#baseConfig = config;
+    this.#config = mergeUpstreams(config, this.#stored.upstreams, this.#keys);
+    this.#engines.configure?.(this.#config);
   }
 
   /** Begins to fetch a file that another machine has bound, and throws an `OperatorError` that says so. */
@@ -206,12 +206,23 @@ export class ModelBindings {
     if (bound !== undefined) await this.#files?.require(bound);
   }
 
+  /** Throws an `OperatorError` if no engine can be started for a binding of a model id that generates no text. */
+  async requireStartable(id: string, binding: Binding): Promise<void> {
+    const started = await this.#engines.startEngine(modelKind(id), id, binding);
+    await modelRuntime({ ...(await describeModel(this.#db.sql, this.#config, id, binding)), ...started })?.close();
+  }
+
   /** Reads the bindings again and applies those that have changed. */
   refresh(): Promise<void> {
     return this.#serialize(async () => {
-      this.#stored = await selectBindings(this.#db.sql);
+      await this.#readStored();
       if (this.#kinds !== null) await this.#applyStored(new Map());
     });
+  }
+
+  async #readStored(): Promise<void> {
+    this.#stored = await selectBindings(this.#db.sql);
+    this.#configure(this.#baseConfig);
   }
 
   #serialize(change: () => Promise<void>): Promise<void> {
@@ -310,7 +321,10 @@ export class ModelBindings {
         ? error.message
         : `The model '${stored.model}' that '${id}' is bound to could not be loaded. The log of the service says why.`;
     const backend = { engine: 'local' as const, model: stored.model, parameters: null, ready: false };
-    return { ...(await this.#describe(id, this.#config.models[id])), unavailable: { reason, backend } };
+    return {
+      ...(await describeModel(this.#db.sql, this.#config, id, this.#config.models[id])),
+      unavailable: { reason, backend },
+    };
   }
 
   #isOverridden(id: string): boolean {
@@ -344,7 +358,7 @@ export class ModelBindings {
   }
 
   async #serve(id: string, binding: Binding | undefined): Promise<ServedModel> {
-    const model = await this.#describe(id, binding);
+    const model = await describeModel(this.#db.sql, this.#config, id, binding);
     if (binding?.alias !== undefined) return model;
     const started = await this.#engines.startEngine(modelKind(id), id, binding);
     const vision = binding?.capabilities?.includes('vision') === true;
@@ -353,28 +367,6 @@ export class ModelBindings {
     if (vision && !canSee && (this.#isOverridden(id) || this.#stored.ids[id] === undefined))
       throw new OperatorError(`models.${id}: the capability 'vision' needs a chat model on a server ('base_urls').`);
     return { ...model, ...started, capabilities: { ...model.capabilities, vision: canSee } };
-  }
-
-  /** A model without its engine. */
-  async #describe(id: string, binding: Binding | undefined): Promise<ServedModel> {
-    const entry = CATALOGUE.find((candidate) => candidate.id === id);
-    const kind = modelKind(id);
-    return {
-      id,
-      createdAt: await this.#createdAt(id),
-      ownedBy: entry === undefined ? 'operator' : OWNER,
-      capabilities: kind === 'generation' ? GENERATION : NO_GENERATION,
-      maxContextTokens: binding?.context_length ?? entry?.maxContextTokens ?? null,
-      pricing: binding?.pricing ?? (entry ?? (CATALOGUE[0] as CatalogueEntry)).pricing,
-      shutdownDate: this.#config.models[id]?.shutdown_date,
-      engine: null,
-    };
-  }
-
-  /** When a model id was first bound, in Unix seconds. */
-  async #createdAt(id: string): Promise<number> {
-    if (CATALOGUE.some((entry) => entry.id === id)) return CATALOGUE_CREATED_AT;
-    return toUnixSeconds(await recordModelId(this.#db.sql, id));
   }
 
   /** Adds the aliases: each is its target under another id. */
@@ -387,7 +379,7 @@ export class ModelBindings {
       if (target === undefined || settings[alias]?.alias !== undefined) {
         throw new OperatorError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
       }
-      const createdAt = await this.#createdAt(id);
+      const createdAt = await readCreatedAt(this.#db.sql, id);
       served.set(id, { ...target, id, createdAt, ...(pricing && { pricing }), shutdownDate });
     }
     return [...served.values()];

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { modelKind } from '../catalogue.ts';
 import { modelPath } from '../downloads/model-files.ts';
+import { namesEngine } from '../upstreams/merge-upstreams.ts';
 import type { StoredBinding } from './store.ts';
 
 /** A setting that overrides the stored binding of a model id. */
@@ -11,8 +12,7 @@ export type BindingOverride = 'configuration' | 'environment';
  * covers generation models only.
  */
 export function findOverride(config: Pick<Config, 'models' | 'upstreamUrl'>, id: string): BindingOverride | null {
-  const { alias, engine, file, base_urls } = config.models[id] ?? {};
-  if (alias ?? engine ?? file ?? base_urls) return 'configuration';
+  if (namesEngine(config.models[id] ?? {})) return 'configuration';
   return modelKind(id) === 'generation' && config.upstreamUrl !== null ? 'environment' : null;
 }
 

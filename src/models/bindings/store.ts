@@ -1,6 +1,7 @@
 import { and, eq, sql as expression, lt } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { notify } from '../../db/notifications.ts';
+import { type StoredUpstreams, selectUpstreams } from '../upstreams/store.ts';
 import { modelBindings, modelBindingsState, modelIds, retiredModels } from './tables.ts';
 
 /** The model file that a model id is bound to, and who chose it. */
@@ -20,6 +21,8 @@ export interface StoredBindings {
   /** Former bindings of embedding model ids whose vectors are still searched; undefined: without a stored binding. */
   retired: readonly { id: string; binding: StoredBinding | undefined }[];
   initialPullDone: boolean;
+  /** Servers added over the API, and the model ids that they serve. */
+  upstreams: StoredUpstreams;
 }
 
 /** Changes of bindings by model id; null removes a binding. */
@@ -52,6 +55,7 @@ export async function selectBindings(sql: Sql): Promise<StoredBindings> {
       binding: model === '' ? undefined : { model, by: 'operator', ...(sha256 !== null && { sha256 }) },
     })),
     initialPullDone: state?.initialPullDone ?? false,
+    upstreams: await selectUpstreams(sql),
   };
 }
 
