@@ -213,6 +213,12 @@ describe('the chart', () => {
     ['a secret among the settings', 'env.QUIRE_SECRETS_KEY=0123456789', /QUIRE_SECRETS_KEY/],
     ['a number of replicas that is none', 'api.replicas=two', /replicas/],
     ['a ServiceMonitor without a token', 'serviceMonitor.enabled=true', /QUIRE_METRICS_TOKEN/],
+    [
+      'backups of the embedded database',
+      'env.QUIRE_BACKUP_URL=s3://backups/quire',
+      /back up PostgreSQL and the bucket/,
+    ],
+    ['the same in quire.yaml', 'config.backup_url=s3://backups/quire', /back up PostgreSQL and the bucket/],
     ['a digest of another form', 'image.digest=sha256:1', /digest/],
   ] as const) {
     it(`rejects ${what}`, async () => {
