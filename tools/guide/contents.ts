@@ -39,7 +39,7 @@ export const GUIDE: readonly GuideSection[] = [
   { title: 'Manage', pages: ['console', 'administration', 'guardrails', 'limits', 'usage', 'requests', 'cli'] },
   {
     title: 'Operate',
-    pages: ['operations', 'storage', 'backup', 'monitoring', 'kubernetes', 'runbooks', 'troubleshooting'],
+    pages: ['operations', 'capacity', 'storage', 'backup', 'monitoring', 'kubernetes', 'runbooks', 'troubleshooting'],
   },
 ];
 
