@@ -166,6 +166,31 @@ describe('file_search in POST /v1/responses', () => {
     );
   });
 
+  it('gives a model that selects from documents the prompt of a grounded chat, also in later turns', async () => {
+    const { features } = api.engine;
+    api.engine.features = () => ({ ...features(), documentMode: () => 'selective' });
+    const content = 'When is the library in Ashford open on Saturdays?';
+    const grounded = { model: 'general-8b', knowledge_bases: bases, messages: [] as object[] };
+    let previous: string | undefined;
+    for (const question of [content, 'How warm is the pool of Ashford in winter?']) {
+      playTurns(api.engine, calls(['file_search', { query: question }]), says('At nine.'));
+      api.engine.backend = () => ({ engine: 'bundled', model: 'small', parameters: 4_000_000, ready: true });
+      const { json } = await ask({ input: question, ...(previous && { previous_response_id: previous }) });
+      previous = json.id;
+      const [search, answer] = api.engine.calls.map(chatPromptOf);
+      assert.deepEqual(search?.messages, [{ role: 'user', content: question }]);
+      playTurns(api.engine, says('At nine.'));
+      grounded.messages.push({ role: 'user', content: question });
+      assert.equal((await api.send('POST', '/v1/chat/completions', { body: grounded })).status, 200);
+      const expected = chatPromptOf(api.engine.calls[0]!);
+      assert.deepEqual(answer?.messages, expected.messages);
+      assert.deepEqual(answer?.documents, expected.documents);
+      assert.equal(answer?.documents?.length, 2);
+      grounded.messages.push({ role: 'assistant', content: 'At nine.' });
+    }
+    api.engine.features = features;
+  });
+
   it('an error after the first turn ends the response as failed, with the work done', async () => {
     playTurns(api.engine, calls(['file_search', { query: 'library' }]), engineUnavailable('It is away.', 1));
     const { status, json } = await ask();

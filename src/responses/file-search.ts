@@ -4,7 +4,8 @@ import { ApiError } from '../errors.ts';
 import { uploadedFileId, viewChunkText, viewCitedChunk } from '../knowledge-bases/grounding/cite.ts';
 import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts';
 import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
-import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
+import { CONTEXT_SEARCH, type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
+import { type JoinableChunk, modifiedAt } from '../knowledge-bases/grounding/prompt-documents.ts';
 import { answerFromTables } from '../knowledge-bases/grounding/table-answer.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
 import type { FileSearchItem, SearchResult } from './item-schema.ts';
@@ -78,6 +79,7 @@ export async function searchFiles(
       conditions: search.conditions,
       min_score: search.scoreThreshold,
       rerank: search.rerank,
+      matchPassages: CONTEXT_SEARCH.matchPassages,
       ...(search.rerankModel !== null && { rerank_model: search.rerankModel }),
       signal,
     });
@@ -85,7 +87,8 @@ export async function searchFiles(
     if (prepared.selectsDocuments) {
       const computed = await answerFromTables(deps.db, best, query);
       const answers = computed === null ? [] : [viewComputed(viewSearchResult(computed))];
-      return { results: [...answers, ...best.map(viewSearchResult)], status: 'completed' };
+      const results = best.map((chunk) => ({ ...viewSearchResult(chunk), modified_at: modifiedAt(chunk) }));
+      return { results: [...answers, ...results], status: 'completed' };
     }
     const contextTokens = modelContextTokens(admission.model);
     const usage = { contextTokens, conversationTokens: promptTokens, maxTokens: input.value.maxTokens };
@@ -112,5 +115,19 @@ export function viewSearchResult(chunk: ContextChunk): SearchResult {
     file_id: uploadedFileId(chunk) ?? chunk.documentId,
     filename: chunk.documentName,
     attributes: { source_type: chunk.sourceType, ...(chunk.sourceUri !== null && { source_uri: chunk.sourceUri }) },
+  };
+}
+
+/** A result of a search as a part of a document. */
+export function toJoinableResult(result: SearchResult): JoinableChunk {
+  const { text, score, is_verbatim: isVerbatim = true } = result;
+  return {
+    documentId: result.document_id,
+    documentName: result.document_name,
+    headingPath: result.heading_path,
+    startIndex: result.document_start_index,
+    endIndex: result.document_end_index,
+    ...{ text, storedText: isVerbatim ? text : '', score },
+    ...(result.modified_at !== undefined && { modifiedAt: result.modified_at }),
   };
 }

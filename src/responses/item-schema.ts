@@ -87,6 +87,12 @@ export const SearchResult = Type.Object({
     }),
   ),
   score: Type.Number({ minimum: 0, maximum: 1 }),
+  modified_at: Type.Optional(
+    Type.Integer({
+      description:
+        'Unix seconds of the last change of the document, where the model selects the answer from the results.',
+    }),
+  ),
   file_id: Type.String({ description: 'As in a `file_citation`.' }),
   filename: Type.String(),
   attributes: Type.Record(Type.String(), Type.String(), {

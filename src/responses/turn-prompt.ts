@@ -1,15 +1,16 @@
 import type { ChatMessage, ChatPrompt, FunctionTool } from '../engines/engine.ts';
 import { DOCUMENT_SHARES } from '../knowledge-bases/grounding/ground-prompt.ts';
+import { toJoinedDocuments } from '../knowledge-bases/grounding/prompt-documents.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
 import { withoutSpecialTokens } from '../knowledge-bases/grounding/special-tokens.ts';
 import { type ConversationItem, takeShare, toConversation, toMessages, withResultShare } from './conversation.ts';
-import { forcedQuery, searchTool } from './file-search.ts';
-import type { OutputItem } from './item-schema.ts';
+import { forcedQuery, searchTool, toJoinableResult } from './file-search.ts';
+import type { OutputItem, SearchResult } from './item-schema.ts';
 import { offeredFunction, offeredTools } from './mcp-tools.ts';
 import type { PreparedResponse } from './prepare-response.ts';
 import { queryTableTool } from './table-query.ts';
 import { truncateMessages } from './truncate-messages.ts';
-import type { TurnPlan } from './turn-loop.ts';
+import { FILE_SEARCH, type TurnPlan } from './turn-loop.ts';
 
 /** The prepared response from which the prompts of its turns are built. */
 export type PromptSource = Omit<PreparedResponse, 'input'>;
@@ -61,19 +62,31 @@ export function turnPrompt(
   const tools = [...searches, ...(plan.offersFunctions ? source.functions : []), ...mcpFunctions(source, output, plan)];
   const prompt: ChatPrompt = {
     kind: 'chat',
-    messages: allMessages(source, output, resultShare),
+    // A search for one query depends on nothing else: a long conversation would leave no room for the call.
+    messages:
+      isOnlySearch(plan) && query !== null
+        ? [{ role: 'user', content: query }]
+        : allMessages(source, output, resultShare),
     tools,
     toolChoice: plan.toolChoice,
     parallelToolCalls: source.parallelToolCalls,
   };
   if (plan.toolChoice !== 'none' || !source.selectsDocuments) return prompt;
-  // An engine that selects from documents itself gets the results as documents, and no tools.
-  const documents = searchResults(output).map(({ document_name: title, text, attributes }) => ({
-    ...{ title, text },
-    ...(attributes['computed'] === 'true' && { isComputed: true }),
-  }));
-  return { ...prompt, messages: conversationMessages(source), tools: [], documents };
+  // An engine that selects from documents itself gets the results as documents, and no tools: those of earlier turns
+  // are not texts of the conversation to answer from. A grounded chat completion has the same prompt.
+  const results = searchResults(output);
+  const isComputed = ({ attributes }: SearchResult) => attributes['computed'] === 'true';
+  const answers = results
+    .filter(isComputed)
+    .map(({ document_name: title, text }) => ({ title, text, isComputed: true }));
+  const passages = results.filter((result) => !isComputed(result)).map(toJoinableResult);
+  const documents = [...answers, ...toJoinedDocuments(passages)];
+  const spoken = source.conversation.filter(({ type }) => type !== 'file_search_call');
+  return { ...prompt, messages: toPromptMessages(source, spoken), tools: [], documents };
 }
+
+const isOnlySearch = ({ toolChoice }: TurnPlan): boolean =>
+  typeof toolChoice === 'object' && toolChoice.name === FILE_SEARCH;
 
 function mcpFunctions(source: PromptSource, output: readonly OutputItem[], plan: TurnPlan): FunctionTool[] {
   const offered = [...offeredTools({ ...source, servers: source.mcpServers }, output)].filter(

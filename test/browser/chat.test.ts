@@ -97,6 +97,26 @@ describe('the chat in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await answered(2);
   });
 
+  it('keeps each version of a message that is edited or answered again, and shows the one that was shown last', async () => {
+    const turn = (place: number) => page.locator('.chat-turn').nth(place);
+    await turn(2).getByRole('status', { name: 'Version 2 of 2' }).waitFor();
+    await turn(0).hover();
+    await turn(0).getByRole('button', { name: 'Edit the message' }).click();
+    await page.keyboard.press('Escape');
+    await turn(0).getByRole('button', { name: 'Edit the message' }).click();
+    await page.getByRole('textbox', { name: 'Edit the message' }).fill('Hello harbour');
+    await page.keyboard.press('Enter');
+    await turn(0).getByText('You said: Hello harbour').waitFor();
+    assert.equal(await page.locator('.chat-turn').count(), 1);
+    await answered(0);
+    assert.deepEqual(await inspectPage(page), []);
+    await turn(0).getByRole('button', { name: 'Previous version' }).click();
+    await turn(2).getByRole('status', { name: 'Version 2 of 2' }).waitFor();
+    await page.reload();
+    await turn(2).getByRole('status', { name: 'Version 2 of 2' }).waitFor();
+    await turn(0).getByRole('status', { name: 'Version 1 of 2' }).waitFor();
+  });
+
   it('keeps the text of a message that is rejected', async () => {
     await page.route('**/messages', (route) =>
       route.request().method() === 'POST'

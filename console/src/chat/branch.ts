@@ -12,6 +12,16 @@ export function readBranch(messages: readonly ChatMessage[], lastId: string | nu
   return branch;
 }
 
+/** The branches that begin beside a message, itself included, in the order in which they were sent. */
+export const readSiblings = (messages: readonly ChatMessage[], { parent_id: parent }: ChatMessage): ChatMessage[] =>
+  messages.filter(({ parent_id: each }) => each === parent);
+
+/** The end of a branch: from a message on, always the newest message that follows. */
+export function findBranchEnd(messages: readonly ChatMessage[], id: string): string {
+  const next = messages.findLast(({ parent_id: parent }) => parent === id);
+  return next === undefined ? id : findBranchEnd(messages, next.id);
+}
+
 /** Whether the answer of a message is still being written. */
 export const isRunning = ({ response }: ChatMessage): boolean =>
   response.status === 'queued' || response.status === 'in_progress';

@@ -12,7 +12,7 @@ import { Icon } from '../ui/icon.tsx';
 import { useTitle } from '../ui/page.tsx';
 import { EmptyState, LoadingState, MutationError, QueryError } from '../ui/states.tsx';
 import { Hint } from '../ui/text.tsx';
-import { type ChatMessage, isRunning, readBranch, readOutput } from './branch.ts';
+import { type ChatMessage, findBranchEnd, isRunning, readBranch, readOutput } from './branch.ts';
 import './chat.css';
 import { ChatList } from './chat-list.tsx';
 import { ChatMenu } from './chat-menu.tsx';
@@ -20,7 +20,7 @@ import { Composer } from './composer.tsx';
 import { useChatMessages } from './messages.ts';
 import { Sources } from './sources-panel.tsx';
 import { Talk } from './talk.tsx';
-import { useChat, useChatHistory, useSendMessage, useStopAnswer } from './use-chats.ts';
+import { useChat, useChatHistory, useSendMessage, useShowBranch, useStopAnswer } from './use-chats.ts';
 import { useSettings } from './use-settings.ts';
 
 const route = getRouteApi('/shell/chat/{-$chatId}');
@@ -60,6 +60,7 @@ export function ChatPage() {
           <Conversation
             chatId={chatId}
             isLoading={chatId !== undefined && (history.data === undefined || chat.data === undefined)}
+            history={history.data ?? []}
             branch={branch}
             citations={citations}
           />
@@ -96,15 +97,17 @@ function ListDrawer({ chatId }: { chatId: string | undefined }) {
 interface ConversationProps {
   chatId: string | undefined;
   isLoading: boolean;
+  history: readonly ChatMessage[];
   branch: readonly ChatMessage[];
   citations: readonly Citation[];
 }
 
-function Conversation({ chatId, isLoading, branch, citations }: ConversationProps) {
+function Conversation({ chatId, isLoading, history, branch, citations }: ConversationProps) {
   const messages = useChatMessages();
   const navigate = useNavigate();
   const { settings, change } = useSettings(chatId);
   const stop = useStopAnswer();
+  const showBranch = useShowBranch(chatId);
   const send = useSendMessage(chatId, (message) => {
     if (chatId === undefined)
       void navigate({ to: '/chat/{-$chatId}', params: { chatId: message.chat_id }, replace: true });
@@ -130,11 +133,14 @@ function Conversation({ chatId, isLoading, branch, citations }: ConversationProp
         </div>
       ) : (
         <Talk
+          history={history}
           branch={branch}
           citations={citations}
           pending={send.isPending ? send.variables.text : null}
           isRunning={isBusy}
           onAgain={({ text, parent_id: parentId }) => void submit(text, parentId)}
+          onEdit={({ parent_id: parentId }, text) => void submit(text, parentId)}
+          onShow={({ id }) => showBranch.mutate(findBranchEnd(history, id))}
           onContinue={() => void submit(messages.continue)}
         />
       )}
@@ -148,6 +154,7 @@ function Conversation({ chatId, isLoading, branch, citations }: ConversationProp
       >
         <MutationError mutation={send} />
         <MutationError mutation={stop} />
+        <MutationError mutation={showBranch} />
       </Composer>
     </>
   );

@@ -3,30 +3,37 @@ import { useMemo, useRef } from 'react';
 import type { Citation } from '../answers/answer-events.ts';
 import { useFollowEnd } from '../answers/follow-end.ts';
 import { Answer } from './answer.tsx';
-import type { ChatMessage } from './branch.ts';
+import { type ChatMessage, readSiblings } from './branch.ts';
 import { useChatMessages } from './messages.ts';
+import { MyMessage } from './my-message.tsx';
+
+type Actions = Pick<TalkProps, 'onAgain' | 'onEdit' | 'onShow' | 'onContinue'>;
 
 interface TalkProps {
+  /** Messages of all branches. */
+  history: readonly ChatMessage[];
   branch: readonly ChatMessage[];
   citations: readonly Citation[];
   /** A message that is being sent. */
   pending: string | null;
   isRunning: boolean;
   onAgain(message: ChatMessage): void;
+  onEdit(message: ChatMessage, text: string): void;
+  onShow(message: ChatMessage): void;
   onContinue(): void;
 }
 
 /** The messages of a branch with their answers. The end stays in view until the user scrolls up. */
-export function Talk({ branch, citations, pending, isRunning, onAgain, onContinue }: TalkProps) {
+export function Talk({ history, branch, citations, pending, isRunning, ...actions }: TalkProps) {
   const messages = useChatMessages();
   const view = useRef<HTMLDivElement>(null);
   const content = useMemo(() => ({ branch, pending }), [branch, pending]);
   const { isFollowing, onScroll, follow, column } = useFollowEnd(view, content);
-  // Stable callbacks keep ended answers from rendering while another one is written.
-  const latest = useRef({ onAgain, onContinue });
-  latest.current = { onAgain, onContinue };
-  const again = useMemo(() => (message: ChatMessage) => latest.current.onAgain(message), []);
-  const goOn = useMemo(() => () => latest.current.onContinue(), []);
+  const { again, edit, show, goOn } = useStableActions(actions);
+  const siblings = useMemo(
+    () => new Map(branch.map((message) => [message.id, readSiblings(history, message)])),
+    [history, branch],
+  );
   return (
     <div className="chat-scroll">
       <div
@@ -43,7 +50,12 @@ export function Talk({ branch, citations, pending, isRunning, onAgain, onContinu
         <div ref={column} className="chat-column">
           {branch.map((message) => (
             <div key={message.id} className="chat-turn">
-              <div className="chat-mine">{message.text}</div>
+              <MyMessage
+                message={message}
+                siblings={siblings.get(message.id) ?? []}
+                onEdit={isRunning ? undefined : edit}
+                onShow={show}
+              />
               <Answer
                 message={message}
                 citations={citations}
@@ -61,5 +73,20 @@ export function Talk({ branch, citations, pending, isRunning, onAgain, onContinu
         </Button>
       )}
     </div>
+  );
+}
+
+/** Stable callbacks keep ended answers from rendering while another one is written. */
+function useStableActions(actions: Actions) {
+  const latest = useRef(actions);
+  latest.current = actions;
+  return useMemo(
+    () => ({
+      again: (message: ChatMessage) => latest.current.onAgain(message),
+      edit: (message: ChatMessage, text: string) => latest.current.onEdit(message, text),
+      show: (message: ChatMessage) => latest.current.onShow(message),
+      goOn: () => latest.current.onContinue(),
+    }),
+    [],
   );
 }

@@ -84,6 +84,23 @@ export function useSendMessage(chatId: string | undefined, onSent: (message: Cha
   });
 }
 
+/** Shows the branch that ends with a message, and stores it as the one that is shown. */
+export function useShowBranch(chatId: string | undefined) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async (lastId: string) => {
+      const params = { path: { chat_id: chatId ?? '' } };
+      await body(api.PATCH('/v1/chats/{chat_id}', { params, body: { current_message_id: lastId } }));
+    },
+    onMutate: (lastId) =>
+      client.setQueryData(
+        ['chat', chatId],
+        (chat: Chat | undefined) => chat && { ...chat, current_message_id: lastId },
+      ),
+    onError: () => void client.invalidateQueries({ queryKey: ['chat', chatId] }),
+  });
+}
+
 /** Returns a function that reads a message again, such as when its answer has ended. */
 export function useReadMessage() {
   const client = useQueryClient();

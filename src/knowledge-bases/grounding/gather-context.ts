@@ -11,7 +11,7 @@ export type ContextChunk = ScoredChunk & {
 };
 
 /** Whether a chunk has all of its text, so that offsets in it are offsets in the document. */
-export function isVerbatim({ text, storedText }: ContextChunk): boolean {
+export function isVerbatim({ text, storedText }: Pick<ContextChunk, 'text' | 'storedText'>): boolean {
   return text === storedText;
 }
 

@@ -11,7 +11,7 @@ import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
 import { CONTEXT_SEARCH, type ContextChunk, gatherContext, SELECTIVE_SEARCH } from './gather-context.ts';
-import { toDocuments, toJoinedDocuments } from './prompt-documents.ts';
+import { toDocuments, toJoinable, toJoinedDocuments } from './prompt-documents.ts';
 import { CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
@@ -84,7 +84,7 @@ export async function* groundPrompt(
   if (mode === 'selective') {
     const computed = query === null ? null : await answerFromTables(deps.db, chunks, query);
     const answers = toDocuments(computed === null ? [] : [computed]).map((one) => ({ ...one, isComputed: true }));
-    const documents = [...answers, ...toJoinedDocuments(chunks)];
+    const documents = [...answers, ...toJoinedDocuments(chunks.map(toJoinable))];
     return yield { prompt: { ...prompt, documents }, context: computed === null ? chunks : [computed, ...chunks] };
   }
   const shown = engine.backend().engine === 'upstream' ? chunks.map(escapeSpecialTokens) : chunks;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ContextChunk } from './gather-context.ts';
-import { toJoinedDocuments } from './prompt-documents.ts';
+import { toJoinable, toJoinedDocuments } from './prompt-documents.ts';
 
 const TEXT = '# Pump\n\nClose the valve.\n\n## Cleaning\n\nOpen the lid.\nRinse the filter.\n\nDone.';
 /** A chunk of `TEXT`. */
@@ -57,7 +57,7 @@ describe('toJoinedDocuments', () => {
       { date: 'soon' },
     ];
     assert.deepEqual(
-      times.map((metadata) => toJoinedDocuments([chunk(0, 9, { metadata })])[0]?.modifiedAt),
+      times.map((metadata) => toJoinedDocuments([toJoinable(chunk(0, 9, { metadata }))])[0]?.modifiedAt),
       [Date.UTC(2024, 4, 1) / 1_000, Date.UTC(2020, 0, 1) / 1_000, 1_700_000_000],
     );
   });

@@ -10,12 +10,21 @@ export function toDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
   return chunks.map((chunk) => ({ title: chunkTitle(chunk), text: chunk.text }));
 }
 
+/** What joined documents need of a chunk. `storedText` differs from `text` where the offsets do not fit the text. */
+export type JoinableChunk = Pick<
+  ContextChunk,
+  'documentId' | 'documentName' | 'headingPath' | 'startIndex' | 'endIndex' | 'text' | 'storedText' | 'score'
+> & { modifiedAt?: number };
+
+/** A chunk with the time of the last change of its document. */
+export const toJoinable = (chunk: ContextChunk): JoinableChunk => ({ ...chunk, modifiedAt: modifiedAt(chunk) });
+
 /**
  * Chunks as documents for an engine that selects from them, with the time of their last change and their score. Chunks
  * that overlap or follow each other in one document are joined, so that a section that was cut between them is whole.
  * Best first.
  */
-export function toJoinedDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
+export function toJoinedDocuments(chunks: readonly JoinableChunk[]): PromptDocument[] {
   const runs: Run[] = [];
   const ordered = chunks.map((chunk, rank) => ({ chunk, rank }));
   ordered.sort((a, b) => compare(a.chunk.documentId, b.chunk.documentId) || a.chunk.startIndex - b.chunk.startIndex);
@@ -31,7 +40,7 @@ export function toJoinedDocuments(chunks: readonly ContextChunk[]): PromptDocume
   return runs.map(({ chunk, text, score }) => ({
     title: chunkTitle(chunk),
     text,
-    modifiedAt: modifiedAt(chunk),
+    ...(chunk.modifiedAt !== undefined && { modifiedAt: chunk.modifiedAt }),
     score,
   }));
 }
@@ -39,7 +48,7 @@ export function toJoinedDocuments(chunks: readonly ContextChunk[]): PromptDocume
 /** Joined chunks of one document. */
 interface Run {
   /** The first chunk. */
-  chunk: ContextChunk;
+  chunk: JoinableChunk;
   text: string;
   endIndex: number;
   /** Rank and score of the best chunk. */
@@ -48,14 +57,14 @@ interface Run {
 }
 
 /** Whether a chunk continues a run. Chunks from which characters were removed cannot be joined by their offsets. */
-function follows({ chunk: first, endIndex }: Run, next: ContextChunk): boolean {
+function follows({ chunk: first, endIndex }: Run, next: JoinableChunk): boolean {
   return isVerbatim(first) && isVerbatim(next) && first.documentId === next.documentId && next.startIndex <= endIndex;
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Unix seconds of a document's last change by its metadata, else of its ingestion. */
-function modifiedAt({ metadata, updatedAt }: ContextChunk): number {
+export function modifiedAt({ metadata, updatedAt }: ContextChunk): number {
   for (const key of MODIFIED_KEYS) {
     const milliseconds = Date.parse(String(metadata[key] ?? ''));
     if (Number.isFinite(milliseconds)) return Math.floor(milliseconds / 1_000);
