@@ -22,6 +22,7 @@ const GROUPS = [
 ];
 const COVERAGE = new URL('openai/coverage.json', import.meta.url);
 const OURS = new URL('../docs/openapi.json', import.meta.url);
+const MCP = new URL('mcp-conformance.json', import.meta.url);
 const CHECKOUT = new URL('..', import.meta.url);
 const CLIENTS = new URL('../docs/use/clients.md', import.meta.url);
 
@@ -38,9 +39,24 @@ const SUITES = {
 /** Suites that are not in the tree, as they were last run. `bench/results/0028-protocols.md` has the commands. */
 const RECORDED = [
   ['Suite: Open Responses, its compliance suite, 2026-11-23', '17 of 17 tests, with a model that reads images'],
-  ['Suite: @modelcontextprotocol/conformance 0.1.16, revision 2025-06-18, 2026-11-24', '4 of 4 checks that fit'],
-  ['Suite: @modelcontextprotocol/conformance 0.1.16, revision 2025-11-25, 2026-11-24', '6 of 6 checks that fit'],
 ];
+
+/** What `npm run test:mcp -- --write` stores. */
+interface McpConformance {
+  version: string;
+  date: string;
+  results: { server: 'ours' | 'reference'; revision: string; passed: number; failed: string[] }[];
+}
+
+/** Runs of the suite of the Model Context Protocol. docs/use/mcp.md has the reason of each failure. */
+function listMcpRuns(): string[][] {
+  const { version, date, results } = JSON.parse(readFileSync(MCP, 'utf8')) as McpConformance;
+  const tools = { ours: 'our tools', reference: "the suite's tools on our transport" };
+  return results.map(({ server, revision, passed, failed }) => [
+    `Suite: @modelcontextprotocol/conformance ${version}, revision ${revision}, ${tools[server]}, ${date}`,
+    `${passed} of ${passed + failed.length} scenarios`,
+  ]);
+}
 
 /** Counts of one group, as they are stored. */
 export interface StoredCoverage {
@@ -128,7 +144,9 @@ if (import.meta.main) {
   const measured = flags.spec === undefined ? null : measureSpecification(flags.spec);
   const groups = measured === null ? storedCoverage() : countCoverage(measured);
   if (flags.write && measured !== null) writeFileSync(COVERAGE, `${JSON.stringify(groups, null, 2)}\n`);
-  console.log(renderConformance(groups, [...(flags.suites ? runSuites() : []), ...RECORDED, ...listClients()]));
+  console.log(
+    renderConformance(groups, [...(flags.suites ? runSuites() : []), ...RECORDED, ...listMcpRuns(), ...listClients()]),
+  );
   const listed = measured?.find(({ group }) => group === flags.list);
   for (const problem of listed?.missing ?? []) console.log(`missing: ${problem}`);
   for (const problem of listed?.different ?? []) console.log(`different: ${problem}`);

@@ -72,6 +72,10 @@ export const documents = pgTable(
     index('documents_by_expiry').on(table.expiresAt).where(sql`${table.expiresAt} is not null`),
     index('documents_by_knowledge_base').on(table.knowledgeBaseId, table.id),
     index('documents_by_status').on(table.knowledgeBaseId, table.status, table.id),
+    // Has everything that decides about the status of an item, so that counts read no rows.
+    index('documents_by_state')
+      .on(table.dataSourceId, table.itemKey, table.status, table.fingerprint, table.bytes)
+      .concurrently(),
     uniqueIndex('documents_by_item').on(table.dataSourceId, table.itemKey, table.part),
   ],
 );
@@ -115,7 +119,12 @@ export const postedDocuments = pgTable(
     /** SHA-256 of the content, hexadecimal. */
     fingerprint: text().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.dataSourceId, table.key] })],
+  (table) => [
+    primaryKey({ columns: [table.dataSourceId, table.key] }),
+    index('posted_documents_by_state')
+      .on(table.dataSourceId, table.key, table.fingerprint, table.isCancelled)
+      .concurrently(),
+  ],
 );
 
 /** Chunks of documents with their text. The search index holds only their terms and vectors. */

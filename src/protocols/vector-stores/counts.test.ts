@@ -5,6 +5,7 @@ import { scriptedModels } from '../../../test/model-routes.ts';
 import { makeStore, uploadFile } from '../../../test/vector-stores.ts';
 import { INGEST_SOURCE } from '../../knowledge-bases/jobs/ingest-job.ts';
 import { newId } from '../../lib/ids.ts';
+import { countStoreFiles, selectStoreFiles } from './store.ts';
 
 const PATH = '/v1/vector_stores';
 const STATUSES = ['processing', 'completed', 'failed'];
@@ -80,5 +81,56 @@ describe('file counts of a store', () => {
         files.reduce((sum, file) => sum + file.usage_bytes, 0),
       );
     }
+  });
+
+  it('are exact in every snapshot, while files are added, changed, cancelled and deleted', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 24; i += 1) ids.push(await uploadFile(api, `${i}.txt`, `Text "${i}".`));
+    const store = await makeStore(api, { file_ids: ids.slice(0, 12) });
+    const other = await makeStore(api, { file_ids: ids });
+    const base = store.id.replace('vs_', 'kb_');
+    const isItem = 'data_source_id in (select id from data_sources where knowledge_base_id = $1) and';
+    const change = async (id: string, at: number) => {
+      const status = STATUSES[at % STATUSES.length];
+      const { status: code } = await api.send('POST', `${PATH}/${store.id}/files`, { body: { file_id: id } });
+      assert.equal(code, 200);
+      await api.db.execute(`update documents set status = $3, bytes = $4 where ${isItem} item_key = $2`, [
+        ...[base, id, status, at],
+      ]);
+      const posted = [base, id, at % 2 === 0];
+      await api.db.execute(`update posted_documents set is_cancelled = $3 where ${isItem} key = $2`, posted);
+      const source = ['processing', 'active'][at % 2];
+      await api.db.execute('update data_sources set status = $2 where knowledge_base_id = $1', [base, source]);
+      if (at % 4 === 0) await api.send('DELETE', `${PATH}/${store.id}/files/${id}`);
+    };
+    const seen = new Set<string>();
+    let isDone = false;
+    const compare = () =>
+      api.deps.db.sql.transaction(
+        async (sql) => {
+          const counted = (await countStoreFiles(sql, [base])).get(base) ?? [];
+          const page = { after: null, limit: 100, order: 'asc' } as const;
+          const listed = await selectStoreFiles(sql, base, {}, page);
+          const expected = [...Map.groupBy(listed, ({ status }) => status)].map(([status, files]) => ({
+            ...{ base, status, files: files.length },
+            bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+          }));
+          const byStatus = (a: { status: string }, b: { status: string }) => a.status.localeCompare(b.status);
+          assert.deepEqual(counted.toSorted(byStatus), expected.toSorted(byStatus));
+          seen.add(JSON.stringify(counted));
+        },
+        { isolationLevel: 'repeatable read' },
+      );
+    const readers = [0, 1].map(async () => {
+      while (!isDone) await compare();
+    });
+    const writers = Promise.all(ids.map(change)).finally(() => {
+      isDone = true;
+    });
+    await Promise.all([writers, ...readers]);
+    await compare();
+    assert.ok(seen.size > 1, 'reads happened between writes');
+    const { file_counts } = (await api.send('GET', `${PATH}/${other.id}`)).json;
+    assert.equal(file_counts.total, 24, 'the files of another store do not change');
   });
 });

@@ -158,21 +158,28 @@ export async function countStoreFiles(
   baseIds: readonly string[],
   where: SQL = expression`true`,
 ): Promise<Map<string, StatusCount[]>> {
-  // One pass over the documents, grouped by item: a query for each item, as for a page of files, takes twice the time.
+  // The inner queries read `documents_by_state` and `posted_documents_by_state` in their order, and no rows of the
+  // tables: a merge join without a sort. Items are counted by their state first, so statuses are computed a few times.
   const rows = await execute<StatusCount & { base: string }>(
     sql,
     expression`
-    select item.base, state.status, count(*) as files, sum(item.bytes) as bytes
-    from (
-      select f.knowledge_base_id as base, f.data_source_id, ${ITEM_STATE},
-        bool_or(p.is_cancelled) as is_cancelled, bool_or(s.status = 'processing') as is_syncing
-      from documents f ${ITEM_SOURCES}
-      cross join lateral (select f.bytes, f.status, f.fingerprint) d
-      where f.knowledge_base_id in (select json_array_elements_text(${JSON.stringify(baseIds)})) and ${where}
-      group by f.knowledge_base_id, f.data_source_id, f.item_key
+    select s.knowledge_base_id as base, state.status, sum(item.files) as files, sum(item.bytes) as bytes
+    from data_sources s
+    cross join lateral (
+      select has_text, is_read, is_cancelled, s.status = 'processing' as is_syncing, count(*) as files, sum(bytes) as bytes
+      from (
+        select ${ITEM_STATE}, bool_or(p.is_cancelled) as is_cancelled
+        from documents f
+        left join posted_documents p on p.data_source_id = f.data_source_id and p.key = f.item_key
+        cross join lateral (select f.bytes, f.status, f.fingerprint) d
+        where f.data_source_id = s.id and ${where}
+        group by f.item_key
+      ) items
+      group by has_text, is_read, is_cancelled
     ) item
     cross join lateral (select ${FILE_STATUS} as status) state
-    group by item.base, state.status`,
+    where s.knowledge_base_id in (select json_array_elements_text(${JSON.stringify(baseIds)}))
+    group by s.knowledge_base_id, state.status`,
   );
   const counts = rows.map((row) => ({
     ...row,

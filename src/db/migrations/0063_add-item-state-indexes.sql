@@ -1,0 +1,2 @@
+CREATE INDEX CONCURRENTLY "documents_by_state" ON "documents" USING btree ("data_source_id","item_key","status","fingerprint","bytes");--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "posted_documents_by_state" ON "posted_documents" USING btree ("data_source_id","key","fingerprint","is_cancelled");
