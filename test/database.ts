@@ -6,6 +6,8 @@ import { createLogger } from '../src/lib/logger.ts';
 
 /** Holds the URL of the PostgreSQL server of a test run (`prepare.ts`). */
 export const SERVER_URL_VARIABLE = 'QUIRE_TEST_DATABASE_URL';
+/** Holds the database folder of that server. */
+export const SERVER_FOLDER_VARIABLE = 'QUIRE_TEST_DATABASE_FOLDER';
 /** The migrated, empty database of that server that others are copied from. */
 export const TEMPLATE_DATABASE = 'quire_template';
 

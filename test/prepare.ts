@@ -14,7 +14,7 @@ import { openPostgres } from '../src/db/postgres.ts';
 import { ProcessLease } from '../src/leases/process-lease.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { JobQueue } from '../src/queue/job-queue.ts';
-import { databaseUrl, SERVER_URL_VARIABLE, TEMPLATE_DATABASE } from './database.ts';
+import { databaseUrl, SERVER_FOLDER_VARIABLE, SERVER_URL_VARIABLE, TEMPLATE_DATABASE } from './database.ts';
 
 /** Memory file system of Linux. A database is copied there in 15 ms and dropped in 5 ms, at no cost of disk writes. */
 const MEMORY_FOLDER = '/dev/shm';
@@ -47,10 +47,11 @@ export async function prepare(): Promise<Prepared> {
   const parent = fastestFolder();
   removeLeftovers(parent);
   const folder = mkdtempSync(join(parent, `quire-test-${process.pid}-`));
-  const server = await startPostgres(join(folder, 'postgres'));
+  const cluster = join(folder, 'postgres');
+  const server = await startPostgres(cluster);
   await makeTemplate(server.url);
   return {
-    environment: { [SERVER_URL_VARIABLE]: server.url },
+    environment: { [SERVER_URL_VARIABLE]: server.url, [SERVER_FOLDER_VARIABLE]: cluster },
     close: async () => {
       await server.close();
       rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { selectOrganizationByName } from '../../src/accounts/store.ts';
@@ -13,6 +14,7 @@ import { createSharedStores, type SharedStores } from '../shared-stores.ts';
 import { newDataDir, type Service, startApi, startWorker } from '../spawned-service.ts';
 import { sumCredits } from '../sum-credits.ts';
 import { type HangingServer, startHangingServer } from './hanging-server.ts';
+import { backUpServer, startCopy } from './restored-database.ts';
 import { type Json, LINES, type Promised, pick, send, sha256, Traffic } from './traffic.ts';
 
 const APIS = 3;
@@ -39,6 +41,8 @@ const OUTAGES = [
   { from: 0.1, to: 0.3, isAffected: (key: string) => key.startsWith('blobs/') },
   { from: 0.5, to: 0.75, isAffected: () => true },
 ];
+/** When the database is backed up: the stores respond again, and jobs are running. */
+const BACKUP_SHARE = 0.8;
 const HANGS = [
   { from: 0.05, to: 0.4 },
   { from: 0.6, to: 0.9 },
@@ -55,6 +59,9 @@ describe('three API processes and two workers on one database, files and index',
   /** Logs of killed processes. */
   const logs: string[] = [];
   let organizationId: string;
+  /** Folder of the copied database, and what was acknowledged before the copy. */
+  const copy = join(newDataDir(), 'postgres');
+  let saved: Promised | null = null;
   before(async () => {
     shared = await createSharedStores({ isMigrated: false });
     db = await openPostgres(shared.database.url, createLogger('silent'));
@@ -166,8 +173,8 @@ describe('three API processes and two workers on one database, files and index',
   }
 
   /** One record for each request, with the tokens of its response, and a balance that is the sum of the records. */
-  async function assertUsage({ chats }: Promised): Promise<void> {
-    const rows = await db.sql.select().from(usageRecords);
+  async function assertUsage({ chats }: Pick<Promised, 'chats'>, { sql }: Pick<Database, 'sql'> = db): Promise<void> {
+    const rows = await sql.select().from(usageRecords);
     const records = Map.groupBy(
       rows.filter(({ endpoint }) => endpoint === '/v1/chat/completions'),
       ({ requestId }) => requestId,
@@ -182,8 +189,8 @@ describe('three API processes and two workers on one database, files and index',
       );
     }
     for (const { chargedMicros, costMicros, requestId } of rows) assert.equal(chargedMicros, costMicros, requestId);
-    const { transactions, charged } = await sumCredits(db.sql, organizationId);
-    assert.equal((await readBalance(db.sql, organizationId))?.balanceMicros, transactions - charged);
+    const { transactions, charged } = await sumCredits(sql, organizationId);
+    assert.equal((await readBalance(sql, organizationId))?.balanceMicros, transactions - charged);
     assert.equal(
       charged,
       rows.reduce((sum, { chargedMicros }) => sum + chargedMicros, 0),
@@ -222,6 +229,15 @@ describe('three API processes and two workers on one database, files and index',
     }
   }
 
+  /** Backs up the database in the last fifth of the traffic. Returns what was acknowledged before the backup. */
+  async function backUp({ promised }: Traffic): Promise<Promised> {
+    await pause(BACKUP_SHARE * LOAD_MS);
+    const { files, names, chats, bases, revocations } = promised;
+    const before = { files: new Map(files), names: new Set(names), chats: [...chats], bases: [...bases], revocations };
+    await backUpServer(db, copy);
+    return before;
+  }
+
   it('lose nothing and repeat nothing while processes are killed, stores are down and a model server hangs', {
     timeout: TIMEOUT_MS,
   }, async (t) => {
@@ -232,11 +248,12 @@ describe('three API processes and two workers on one database, files and index',
     const endsAt = performance.now() + LOAD_MS;
     const isOver = () => performance.now() > endsAt;
     const traffic = new Traffic(apis, db, isOver);
-    const [apisKilled, workersKilled, connectionsEnded, readiness] = await Promise.all([
+    const [apisKilled, workersKilled, connectionsEnded, readiness, before] = await Promise.all([
       killProcesses(apis, startApi, isOver),
       killProcesses(workers, startWorker, isOver),
       endConnections(isOver),
       watchReadiness(isOver),
+      backUp(traffic),
       disturb(OUTAGES, setOutage),
       disturb(HANGS, (period) => hanging.setHanging(period !== null)),
       traffic.run(),
@@ -265,7 +282,32 @@ describe('three API processes and two workers on one database, files and index',
     const ended = await Promise.all([...apis, ...workers].map((each) => each.stop()));
     for (const end of ended) assert.deepEqual(end, { code: 0, signal: null });
     await assertUsage(traffic.promised);
+    saved = before;
     hasPassed = true;
+  });
+
+  it('a restored backup of the database has what was acknowledged before it, and its jobs go on', {
+    timeout: TIMEOUT_MS,
+  }, async (t) => {
+    assert.ok(saved !== null, 'there is no backup');
+    const startedAt = performance.now();
+    const server = await startCopy(copy, shared.database.url);
+    t.after(() => server.stop());
+    const restored = await openPostgres(server.url, createLogger('silent'));
+    t.after(() => restored.close());
+    // Files and index are those of a later time.
+    const options = { dataDir: newDataDir(), env: { ...env, QUIRE_DATABASE_URL: server.url } };
+    apis.splice(0, APIS, await startApi(options));
+    workers.splice(0, WORKERS, await startWorker({ ...options, dataDir: newDataDir() }));
+    for (const base of saved.bases) await assertIngested(base, startedAt + JOBS_GUARD_MS);
+    await assertFiles(saved);
+    const ended = await Promise.all([...apis, ...workers].map((each) => each.stop()));
+    for (const end of ended) assert.deepEqual(end, { code: 0, signal: null });
+    await assertUsage(saved, restored);
+    const { files, chats, bases } = saved;
+    t.diagnostic(
+      `Restored after ${Math.round((performance.now() - startedAt) / 1_000)} s: ${files.size} files, ${chats.length} chats, ${bases.length} ingestion jobs`,
+    );
   });
 });
 
