@@ -8,6 +8,7 @@ import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { deleteChatResponses } from '../responses/find-response.ts';
 import type { ChatListQuery, ChatResource, CreateChat, UpdateChat } from './schema.ts';
 import {
+  type ChatOwner,
   type ChatRow,
   countMessages,
   deleteChatRow,
@@ -87,18 +88,24 @@ export async function updateChat(deps: ChatDeps, call: Call, id: string, body: U
 /** Deletes a chat with its messages and answers; stops those that are running. Throws as `findChat` does. */
 export async function deleteChat(deps: ChatDeps, call: Call, id: string) {
   await findChat(deps, call, id);
-  await deps.db.sql.transaction(async (sql) => {
+  if (!(await removeChat(deps, call.caller, id))) throw notFound('chat', id, 'chat_id');
+  return { id, object: 'chat' as const, deleted: true as const };
+}
+
+/** Deletes a chat as `deleteChat` does. Returns whether the owner has it. */
+export async function removeChat({ db }: Pick<Deps, 'db'>, owner: ChatOwner, id: string): Promise<boolean> {
+  return db.sql.transaction(async (sql) => {
     // A message that is being sent waits for the row of the chat, and then finds none.
-    if (!(await lockChat(sql, call.caller, id))) throw notFound('chat', id, 'chat_id');
+    if (!(await lockChat(sql, owner, id))) return false;
     const messages = await selectMessageTree(sql, id);
     await deleteChatResponses(
       sql,
       id,
       messages.map((message) => message.id),
     );
-    await deleteChatRow(sql, call.caller, id);
+    await deleteChatRow(sql, owner, id);
+    return true;
   });
-  return { id, object: 'chat' as const, deleted: true as const };
 }
 
 /** Throws 400 for a text that PostgreSQL cannot store. */
@@ -107,7 +114,8 @@ export function storable(text: string, param: string): string {
   return text;
 }
 
-async function viewWithCount({ db }: Pick<Deps, 'db'>, row: ChatRow): Promise<ChatResource> {
+/** A chat with the number of its messages. */
+export async function viewWithCount({ db }: Pick<Deps, 'db'>, row: ChatRow): Promise<ChatResource> {
   return viewChat(row, (await countMessages(db.sql, [row.id])).get(row.id) ?? 0);
 }
 

@@ -22,15 +22,24 @@ export async function listMessages({ db }: Pick<Deps, 'db'>, call: Call, chatId:
   const chat = await findChat({ db }, call, chatId);
   const bounds = pageBounds(query, 'response');
   const messages = await selectChatMessages(db.sql, chat.id, bounds);
+  return page(await viewMessages({ db }, chat.id, messages), bounds.limit);
+}
+
+/** Messages of a chat with their answers as they are now. */
+export async function viewMessages(
+  { db }: Pick<Deps, 'db'>,
+  chatId: string,
+  messages: readonly ChatMessageRow[],
+): Promise<ChatMessageResource[]> {
   const ids = messages.map(({ id }) => id);
-  const rows = new Map((await selectOwnedResponses(db.sql, chat.id, ids)).map((row) => [row.id, row]));
+  const rows = new Map((await selectOwnedResponses(db.sql, chatId, ids)).map((row) => [row.id, row]));
   const views: ChatMessageResource[] = [];
   for (const message of messages) {
     const row = rows.get(message.id);
     // Deleted since the messages were read, with the chat.
     if (row !== undefined) views.push(await viewStored(db.sql, message, row));
   }
-  return page(views, bounds.limit);
+  return views;
 }
 
 /** Returns a message. Throws 404 `chat_not_found` and `chat_message_not_found`, as the functions below do. */

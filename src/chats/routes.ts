@@ -1,14 +1,19 @@
+import { Readable } from 'node:stream';
 import { ListQuery, listSchema } from '../db/page.ts';
 import { invalidValue } from '../errors.ts';
+import { attachment } from '../files/content-response.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
 import { ResponseEvent } from '../responses/event-schema.ts';
 import type { BackgroundDeps } from '../responses/run-background.ts';
+import { exportChat } from './export-chat.ts';
 import { createChat, deleteChat, getChat, listChats, updateChat } from './manage-chats.ts';
 import { cancelMessage, followMessage, getMessage, listMessages } from './read-messages.ts';
 import {
+  ChatExport,
+  ChatExportQuery,
   ChatListQuery,
   ChatMessageParams,
   ChatMessageResource,
@@ -36,6 +41,7 @@ const FROM_START = -1;
 export function chatHistoryRoutes(app: App, deps: BackgroundDeps): void {
   listRoutes(app, deps);
   oneChatRoutes(app, deps);
+  exportRoute(app, deps);
   messageRoutes(app, deps);
   oneMessageRoutes(app, deps);
 }
@@ -96,6 +102,38 @@ function oneChatRoutes(app: App, deps: BackgroundDeps): void {
       config,
     },
     async (request) => deleteChat(deps, toCall(request), request.params.chat_id),
+  );
+}
+
+function exportRoute(app: App, deps: BackgroundDeps): void {
+  const text = { schema: { type: 'string' } };
+  app.get(
+    '/v1/chats/:chat_id/export',
+    {
+      schema: {
+        summary: 'Export a chat',
+        description: 'As a file, with the answers as they are now.',
+        tags,
+        params: ChatParams,
+        querystring: ChatExportQuery,
+        response: {
+          200: {
+            description: 'The file.',
+            content: { 'application/json': { schema: ChatExport }, 'text/markdown': text },
+          },
+        },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const { chat_id: id } = request.params;
+      const file = await exportChat(deps, toCall(request), id, request.query.format ?? 'json');
+      return reply
+        .type(file.mediaType)
+        .header('content-disposition', attachment(file.name))
+        .header('cache-control', 'private, no-store')
+        .send(Readable.from(file.content));
+    },
   );
 }
 

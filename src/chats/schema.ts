@@ -107,6 +107,13 @@ export const ChatMessageResource = Type.Object({
 
 export type ChatMessageResource = Static<typeof ChatMessageResource>;
 
+/** An export of a chat as JSON. */
+export const ChatExport = Type.Object({
+  object: Type.Literal('chat.export'),
+  chat: ChatResource,
+  messages: Type.Array(ChatMessageResource, { description: 'Of all branches, in the order in which they were sent.' }),
+});
+
 /** Query of `GET /v1/chats/{chat_id}/messages/{message_id}`. */
 export const GetChatMessageQuery = Type.Object({
   stream: Type.Optional(Type.Boolean({ default: false, description: 'The events of the response, to its end.' })),
@@ -114,6 +121,19 @@ export const GetChatMessageQuery = Type.Object({
     Type.Integer({ minimum: 0, description: 'With `stream`: only events after this sequence number.' }),
   ),
 });
+
+/** Query of `GET /v1/chats/{chat_id}/export`. */
+export const ChatExportQuery = Type.Object({
+  format: Type.Optional(
+    Type.Union([Type.Literal('json'), Type.Literal('markdown')], {
+      default: 'json',
+      description: '`json`: the chat and the messages of all branches. `markdown`: the branch that is shown.',
+    }),
+  ),
+});
+
+/** Format of an export. */
+export type ChatExportFormat = NonNullable<Static<typeof ChatExportQuery>['format']>;
 
 /** Path of one chat. */
 export const ChatParams = Type.Object({ chat_id: Type.String() });
@@ -130,5 +150,6 @@ titleSchemas({
   ChatResource,
   SendChatMessage,
   ChatMessageResource,
+  ChatExport,
   DeletedChat,
 });

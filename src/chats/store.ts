@@ -1,9 +1,10 @@
-import { and, asc, count, desc, eq, sql as expression, inArray, type SQL } from 'drizzle-orm';
+import { and, asc, count, desc, eq, sql as expression, inArray, like, notExists, type SQL } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { type PageBounds, pageOrder } from '../db/page.ts';
 import type { Caller } from '../lib/caller.ts';
-import { isId } from '../lib/ids.ts';
+import { ID_PREFIXES, isId } from '../lib/ids.ts';
 import { responses } from '../responses/tables.ts';
+import { members } from '../users/tables.ts';
 import { chatMessages, chats } from './tables.ts';
 
 /** A row of `chats`. */
@@ -84,6 +85,22 @@ export async function deleteChatRow(sql: Sql, owner: ChatOwner, id: string): Pro
   await sql.delete(chats).where(isChat(owner, id));
 }
 
+/** Chats of users that are not members of the organization of the chat any more. */
+export async function selectLeftChats(
+  sql: Sql,
+  limit: number,
+): Promise<Pick<ChatRow, 'id' | 'organizationId' | 'ownerId'>[]> {
+  const isMember = sql
+    .select({ id: members.userId })
+    .from(members)
+    .where(and(eq(members.organizationId, chats.organizationId), eq(members.userId, chats.ownerId)));
+  return sql
+    .select({ id: chats.id, organizationId: chats.organizationId, ownerId: chats.ownerId })
+    .from(chats)
+    .where(and(like(chats.ownerId, `${ID_PREFIXES.user}%`), notExists(isMember)))
+    .limit(limit);
+}
+
 /** Deletes all chats of an organization with their messages. */
 export async function deleteChatsOfOrganization(sql: Sql, organizationId: string): Promise<void> {
   await sql.delete(chats).where(eq(chats.organizationId, organizationId));
@@ -124,6 +141,19 @@ export async function selectChatMessages(sql: Sql, chatId: string, bounds: PageB
     .where(and(eq(chatMessages.chatId, chatId), isAfter))
     .orderBy(orderBy)
     .limit(bounds.limit + 1);
+}
+
+/** The messages of a chat with these ids, in the order in which they were sent. */
+export async function selectBranchMessages(
+  sql: Sql,
+  chatId: string,
+  ids: readonly string[],
+): Promise<ChatMessageRow[]> {
+  return sql
+    .select()
+    .from(chatMessages)
+    .where(and(eq(chatMessages.chatId, chatId), inArray(chatMessages.id, [...ids])))
+    .orderBy(asc(chatMessages.id));
 }
 
 /** Ids and parents of all messages of a chat, with their texts. */

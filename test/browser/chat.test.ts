@@ -147,6 +147,9 @@ describe('the chat in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await list().getByText('Moorings').click();
     await act(/^Pin/);
     await list().getByRole('heading', { name: 'Pinned' }).waitFor();
+    const downloading = page.waitForEvent('download');
+    await act(/^Export as Markdown/);
+    assert.equal((await downloading).suggestedFilename(), 'Moorings.md');
     await act(/^Delete/);
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { level: 1, name: 'New chat' }).waitFor();

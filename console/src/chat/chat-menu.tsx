@@ -1,3 +1,4 @@
+import { Menu } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../api/client.ts';
@@ -12,6 +13,11 @@ import { useChatMessages } from './messages.ts';
 
 /** Queries that show properties of chats. */
 const CHAT_QUERIES = ['chats', 'chat'] as const;
+
+const EXPORTS = [
+  { format: 'markdown', label: 'exportMarkdown' },
+  { format: 'json', label: 'exportJson' },
+] as const;
 
 /** What can be done with a chat. */
 export function ChatMenu({ chat, isOpen }: { chat: Chat; isOpen: boolean }) {
@@ -33,6 +39,17 @@ export function ChatMenu({ chat, isOpen }: { chat: Chat; isOpen: boolean }) {
           }
         />
         <RowButton label={messages.rename} name={name} onClick={() => setRenaming(true)} />
+        {EXPORTS.map(({ format, label }) => (
+          <Menu.Item
+            key={format}
+            component="a"
+            aria-label={`${messages[label]}: ${name}`}
+            href={`/v1/chats/${chat.id}/export?format=${format}`}
+            download
+          >
+            {messages[label]}
+          </Menu.Item>
+        ))}
         <ConfirmButton
           label={common.delete}
           name={name}

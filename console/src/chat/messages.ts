@@ -60,6 +60,8 @@ export const useChatMessages = defineMessages({
   rename: ['Rename', 'Umbenennen'],
   renameTitle: ['Rename the chat', 'Chat umbenennen'],
   name: ['Title', 'Titel'],
+  exportMarkdown: ['Export as Markdown', 'Als Markdown exportieren'],
+  exportJson: ['Export as JSON', 'Als JSON exportieren'],
   deleteText: [
     'All messages and answers of the chat are deleted. This cannot be undone.',
     'Alle Nachrichten und Antworten des Chats werden gelöscht. Das lässt sich nicht rückgängig machen.',
