@@ -100,6 +100,50 @@ describe('items that a client sends back', () => {
     check(kept.json.data);
   });
 
+  it('input_file with a text is read with its name, by users and by functions', async () => {
+    const file = (text: string, type = 'text/markdown') => ({
+      type: 'input_file',
+      filename: "a's.md",
+      file_data: `data:${type};base64,${Buffer.from(text).toString('base64')}`,
+    });
+    const input = [
+      { role: 'user', content: [file('# "Größe"\n'), { type: 'input_text', text: '?' }] },
+      { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
+      {
+        type: 'function_call_output',
+        call_id: 'call_1',
+        output: [{ ...file('{}', 'application/json'), filename: null }],
+      },
+    ];
+    playTurns(api.engine, says('Yes.'));
+    await send({ input });
+    const [message, , output] = chatPromptOf(api.engine.calls[0]!).messages;
+    assert.deepEqual([message?.content, output?.content], ['a\'s.md\n\n# "Größe"\n?', '{}']);
+  });
+
+  for (const [part, param, code = 'invalid_value'] of [
+    [{}, 'file_data', 'missing_required_field'],
+    [{ file_id: 'file-1' }, 'file_id'],
+    [{ file_url: 'https://a.test/a.txt' }, 'file_url'],
+    [{ file_data: 'aGk=' }, 'file_data'],
+    [{ file_data: 'data:text/plain,hi' }, 'file_data'],
+    [{ file_data: 'data:application/pdf;base64,aGk=' }, 'file_data'],
+    [{ file_data: 'data:text/plain;base64,/w==' }, 'file_data'],
+  ] as [object, string, string?][])
+    it(`400 ${code} naming ${param} of an input_file: ${JSON.stringify(part)}`, async () => {
+      const input = [{ role: 'user', content: [{ type: 'input_file', ...part }] }];
+      const answer = await api.send('POST', '/v1/responses', { body: { ...body, input } });
+      assertError(answer, 400, code, `input.0.content.0.${param}`);
+      const conversation = await api.send('POST', '/v1/conversations', { body: { items: input } });
+      assertError(conversation, 400, code, `items.0.content.0.${param}`);
+    });
+
+  it('400 for a file of the assistant', async () => {
+    const input = [{ role: 'assistant', content: [{ type: 'input_file', file_data: 'data:text/plain;base64,aGk=' }] }];
+    const answer = await api.send('POST', '/v1/responses', { body: { ...body, input } });
+    assertError(answer, 400, 'invalid_value', 'input.0.content.0');
+  });
+
   it('what the service ignores changes no prompt', async () => {
     const ignored = { annotations: [{ type: 'x' }], logprobs: null, prompt_cache_breakpoint: { mode: 'explicit' } };
     const part = { type: 'input_text', text: 'Hi', ...ignored };

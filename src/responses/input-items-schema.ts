@@ -16,11 +16,17 @@ import {
 const Completed = Type.Literal('completed');
 
 const InputTextPart = Type.Object({ type: Type.Literal('input_text'), text: Type.String() });
+/** Values of `detail` in OpenAI's API. */
+export const ImageDetail = Type.Enum(['auto', 'low', 'high', 'original'], {
+  type: 'string',
+  description: '`auto` where the request had another value.',
+});
+
 const InputImagePart = Type.Object({
   type: Type.Literal('input_image'),
   image_url: Type.String(),
   file_id: Type.Null({ description: 'Images are addresses or data.' }),
-  detail: Type.String(),
+  detail: ImageDetail,
 });
 const OutputTextPart = Type.Object({
   type: Type.Literal('output_text'),

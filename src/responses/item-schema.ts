@@ -192,7 +192,7 @@ export type OutputItem = Static<typeof OutputItem>;
 
 const Text = Nullable(Type.String());
 
-/** A part of a message or of a function's result; `parseInput` accepts texts, refusals and images of users. */
+/** A part of a message or of a result; `parseInput` accepts texts, refusals, text files and images of users. */
 const InputPart = Type.Object({
   type: Type.String(),
   text: Type.Optional(Type.String()),
@@ -206,6 +206,14 @@ const InputPart = Type.Object({
     ),
   ),
   detail: Type.Optional(Text),
+  filename: Type.Optional(Text),
+  file_data: Type.Optional(
+    Nullable(
+      Type.String({
+        description: 'Of an `input_file`: a text file as data URL in base64. Models read its name and text.',
+      }),
+    ),
+  ),
   prompt_cache_breakpoint: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
   annotations: Type.Optional(Type.Unknown({ description: 'Of an `output_text`: ignored.' })),
   logprobs: Type.Optional(Type.Unknown({ description: 'Of an `output_text`: ignored.' })),

@@ -1,3 +1,5 @@
+import type { Static } from 'typebox';
+import { Value } from 'typebox/value';
 import { DEFAULT_PAGE_SIZE, page } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { ChatMessage } from '../engines/engine.ts';
@@ -7,7 +9,7 @@ import type { Call } from '../lib/caller.ts';
 import { sealCompaction } from './compaction.ts';
 import { type ConversationItem, pickOrigin } from './conversation.ts';
 import { type FindDeps, findResponse } from './find-response.ts';
-import type { InputItemsQuery, ResponseInputItem } from './input-items-schema.ts';
+import { ImageDetail, type InputItemsQuery, type ResponseInputItem } from './input-items-schema.ts';
 
 /**
  * Lists the input items of a response: items of the responses that it continues, then its own input. Throws 404
@@ -115,9 +117,12 @@ function viewParts(message: ChatMessage): Extract<ResponseInputItem, { type: 'me
   return splitAtImages(message).map((part) =>
     typeof part === 'string'
       ? { type: 'input_text', text: part }
-      : { type: 'input_image', image_url: part.url, file_id: null, detail: part.detail ?? 'auto' },
+      : { type: 'input_image', image_url: part.url, file_id: null, detail: viewDetail(part.detail) },
   );
 }
+
+const viewDetail = (detail: string | undefined): Static<typeof ImageDetail> =>
+  Value.Check(ImageDetail, detail) ? detail : 'auto';
 
 function viewCall(id: string, call: { id: string; function: { name: string; arguments: string } }): ResponseInputItem {
   const { name, arguments: text } = call.function;

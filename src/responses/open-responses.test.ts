@@ -247,9 +247,13 @@ const REQUIREMENTS: Readonly<Record<string, () => Promise<void>>> = {
     { input: [{ role: 'user', content: [{ type: 'input_image' }] }] },
     'input.0.content.0',
   ),
-  'input: files are rejected': rejects(
-    { input: [{ role: 'user', content: [{ type: 'input_file' }] }] },
-    'input.0.content.0',
+  'input: text files': item({
+    role: 'user',
+    content: [{ type: 'input_file', filename: 'a.txt', file_data: 'data:text/plain;base64,SGk=' }],
+  }),
+  'input: other files are rejected': rejects(
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
+    'input.0.content.0.file_id',
   ),
   'input: compaction items of /v1/responses/compact': async () => {
     playTurns(api.engine, says('Notes.'));

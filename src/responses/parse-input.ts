@@ -8,6 +8,7 @@ import { describeCallError, McpCallError } from '../mcp-servers/mcp-error.ts';
 import { parseMcpTool } from '../mcp-servers/mcp-tool.ts';
 import { type ConversationItem, findApprovalRequest, pickOrigin, toPassage } from './conversation.ts';
 import type { InputItem, InputPart } from './item-schema.ts';
+import { readFilePart } from './read-file-part.ts';
 import type { CreateResponse } from './schema.ts';
 
 /** Item references in one request: each is a query. */
@@ -185,6 +186,7 @@ function readPart(part: InputPart, path: string, { role, images }: { role: ChatM
     const { image_url: url, detail } = part;
     return parseImage({ url, detail, role }, { path, urlPath: `${path}.image_url` }, images);
   }
+  if (part.type === 'input_file' && (role === 'user' || role === 'tool')) return readFilePart(part, path);
   if (!TEXT_PARTS.has(part.type))
     throw invalidValue(path, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
   const field = part.type === 'refusal' ? 'refusal' : 'text';
