@@ -32,8 +32,8 @@ import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { maintainRequestLog } from './requests/maintain-request-log.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
 import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
+import { purgeChats } from './retention/purge-chats.ts';
 import { purgeExpiredDocuments } from './retention/purge-expired-documents.ts';
-import { purgeLeftChats } from './retention/purge-left-chats.ts';
 import { type PurgeDeps, purgeOrganizations } from './retention/purge-organizations.ts';
 import { pruneSessions } from './users/sessions/prune-sessions.ts';
 
@@ -94,7 +94,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'prune sessions', everyMs: HOUR_MS, run: () => pruneSessions(deps) },
     { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
     { name: 'purge deleted organizations', everyMs: PURGE_MS, run: () => purgeOrganizations(deps, signal) },
-    { name: 'delete chats of former members', everyMs: MINUTE_MS, run: () => purgeLeftChats(deps, signal) },
+    { name: 'delete chats', everyMs: MINUTE_MS, run: () => purgeChats(deps, signal) },
     { name: 'delete expired documents', everyMs: MINUTE_MS, run: () => purgeExpiredDocuments(deps, signal) },
     { name: 'delete expired files', everyMs: MINUTE_MS, run: () => deleteExpiredFiles(deps, signal) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },

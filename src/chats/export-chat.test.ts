@@ -7,7 +7,7 @@ import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { openUserSession, type SignedIn } from '../../test/support/open-session.ts';
 import { newId } from '../lib/ids.ts';
 import { RUN_RESPONSE, runBackground } from '../responses/run-background.ts';
-import { purgeLeftChats } from '../retention/purge-left-chats.ts';
+import { purgeChats } from '../retention/purge-chats.ts';
 import { ChatExport } from './schema.ts';
 
 const MODEL = 'general-8b';
@@ -93,12 +93,12 @@ describe('the export of a chat', () => {
     const ofKey = (await api.send('POST', '/v1/chats', { key, body: {} })).json.id;
     const elsewhere = await create({}, foreign);
     const signal = new AbortController().signal;
-    await purgeLeftChats(api.deps, signal);
+    await purgeChats(api.deps, signal);
     const exist = async (id: string) => (await api.db.execute('select from chats where id = $1', [id])).rows.length;
     assert.deepEqual(await Promise.all([left, stays, ofKey, elsewhere].map(exist)), [1, 1, 1, 1]);
     const membership = [organizationId, ben.id];
     await api.db.execute('delete from members where organization_id = $1 and user_id = $2', membership);
-    await purgeLeftChats(api.deps, signal);
+    await purgeChats(api.deps, signal);
     assert.deepEqual(await Promise.all([left, stays, ofKey, elsewhere].map(exist)), [0, 1, 1, 1]);
   });
 });

@@ -8,12 +8,14 @@ import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
 import { ResponseEvent } from '../responses/event-schema.ts';
 import type { BackgroundDeps } from '../responses/run-background.ts';
+import { getChatSettings, updateChatSettings } from './chat-settings.ts';
 import { exportChat } from './export-chat.ts';
 import { createChat, deleteChat, getChat, listChats, updateChat } from './manage-chats.ts';
 import { cancelMessage, followMessage, getMessage, listMessages } from './read-messages.ts';
 import {
   ChatExport,
   ChatExportQuery,
+  ChatHistorySettings,
   ChatListQuery,
   ChatMessageParams,
   ChatMessageResource,
@@ -24,6 +26,7 @@ import {
   GetChatMessageQuery,
   SendChatMessage,
   UpdateChat,
+  UpdateChatHistorySettings,
 } from './schema.ts';
 import { sendMessage } from './send-message.ts';
 
@@ -42,6 +45,7 @@ export function chatHistoryRoutes(app: App, deps: BackgroundDeps): void {
   listRoutes(app, deps);
   oneChatRoutes(app, deps);
   exportRoute(app, deps);
+  settingsRoutes(app, deps);
   messageRoutes(app, deps);
   oneMessageRoutes(app, deps);
 }
@@ -102,6 +106,29 @@ function oneChatRoutes(app: App, deps: BackgroundDeps): void {
       config,
     },
     async (request) => deleteChat(deps, toCall(request), request.params.chat_id),
+  );
+}
+
+function settingsRoutes(app: App, deps: BackgroundDeps): void {
+  const settings = { 200: ChatHistorySettings };
+  app.get(
+    '/v1/chat-settings',
+    { schema: { summary: 'Get the settings of chats', tags, response: settings }, config },
+    async (request) => getChatSettings(deps, toCall(request)),
+  );
+  app.patch(
+    '/v1/chat-settings',
+    {
+      schema: {
+        summary: 'Change the settings of chats',
+        description: 'Of the organization, by its owners.',
+        tags,
+        body: UpdateChatHistorySettings,
+        response: settings,
+      },
+      config: { scope: 'keys' },
+    },
+    async (request) => updateChatSettings(deps, toCall(request), request.body),
   );
 }
 

@@ -56,6 +56,30 @@ export const ChatResource = Type.Object({
 
 export type ChatResource = Static<typeof ChatResource>;
 
+const RetentionDays = OrNull(
+  Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    description: 'Chats are deleted this many days after their last message; null: never.',
+  }),
+);
+
+/** Settings of the chats of an organization. */
+export const ChatHistorySettings = Type.Object({
+  object: Type.Literal('chat.settings'),
+  retention_days: RetentionDays,
+});
+
+export type ChatHistorySettings = Static<typeof ChatHistorySettings>;
+
+/** Body of `PATCH /v1/chat-settings`. */
+export const UpdateChatHistorySettings = Type.Object(
+  { retention_days: Type.Optional(RetentionDays) },
+  { description: 'Fields that are absent stay.', examples: [{ retention_days: 90 }] },
+);
+
+export type UpdateChatHistorySettings = Static<typeof UpdateChatHistorySettings>;
+
 /** Query of `GET /v1/chats`. */
 export const ChatListQuery = Type.Object({
   ...ListQuery.properties,
@@ -151,5 +175,7 @@ titleSchemas({
   SendChatMessage,
   ChatMessageResource,
   ChatExport,
+  ChatHistorySettings,
+  UpdateChatHistorySettings,
   DeletedChat,
 });

@@ -5,7 +5,7 @@ import type { Caller } from '../lib/caller.ts';
 import { ID_PREFIXES, isId } from '../lib/ids.ts';
 import { responses } from '../responses/tables.ts';
 import { members } from '../users/tables.ts';
-import { chatMessages, chats } from './tables.ts';
+import { chatMessages, chatSettings, chats } from './tables.ts';
 
 /** A row of `chats`. */
 export type ChatRow = typeof chats.$inferSelect;
@@ -101,8 +101,42 @@ export async function selectLeftChats(
     .limit(limit);
 }
 
-/** Deletes all chats of an organization with their messages. */
+/** Chats whose last message is older than the retention of their organization. */
+export async function selectExpiredChats(
+  sql: Sql,
+  now: Date,
+  limit: number,
+): Promise<Pick<ChatRow, 'id' | 'organizationId' | 'ownerId'>[]> {
+  const age = expression`${chatSettings.retentionDays} * interval '1 day'`;
+  return sql
+    .select({ id: chats.id, organizationId: chats.organizationId, ownerId: chats.ownerId })
+    .from(chatSettings)
+    .innerJoin(chats, eq(chats.organizationId, chatSettings.organizationId))
+    .where(expression`${chats.updatedAt} < ${now.toISOString()}::timestamptz - ${age}`)
+    .limit(limit);
+}
+
+/** Days for which an organization keeps chats; null: without an end. */
+export async function selectRetentionDays(sql: Sql, organizationId: string): Promise<number | null> {
+  const [row] = await sql.select().from(chatSettings).where(eq(chatSettings.organizationId, organizationId));
+  return row?.retentionDays ?? null;
+}
+
+/** Sets the days for which an organization keeps chats. */
+export async function upsertRetentionDays(
+  sql: Sql,
+  organizationId: string,
+  retentionDays: number | null,
+): Promise<void> {
+  await sql
+    .insert(chatSettings)
+    .values({ organizationId, retentionDays })
+    .onConflictDoUpdate({ target: chatSettings.organizationId, set: { retentionDays } });
+}
+
+/** Deletes all chats of an organization with their messages, and their settings. */
 export async function deleteChatsOfOrganization(sql: Sql, organizationId: string): Promise<void> {
+  await sql.delete(chatSettings).where(eq(chatSettings.organizationId, organizationId));
   await sql.delete(chats).where(eq(chats.organizationId, organizationId));
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { organizations } from '../accounts/tables.ts';
 
 /** Chats of people, each visible to its owner only. */
 export const chats = pgTable(
@@ -27,6 +28,15 @@ export const chats = pgTable(
     index('chats_by_update').on(table.organizationId, table.updatedAt),
   ],
 );
+
+/** Settings of the chats of an organization; those without a row have the defaults. */
+export const chatSettings = pgTable('chat_settings', {
+  organizationId: text('organization_id')
+    .primaryKey()
+    .references(() => organizations.id, { onDelete: 'cascade' }),
+  /** Chats are deleted this many days after their last message; null: never. */
+  retentionDays: integer('retention_days'),
+});
 
 /**
  * Messages of chats. The id is that of the response with the answer, whose row has the chat as its owner. Messages with

@@ -84,6 +84,14 @@ export const useJoinMessages = defineMessages({
 /** Texts of the settings of a user. */
 export const useSettingsMessages = defineMessages({
   title: ['Settings', 'Einstellungen'],
+  chats: ['Chats of the organization', 'Chats der Organisation'],
+  chatDays: ['Days after the last message', 'Tage nach der letzten Nachricht'],
+  chatDaysHint: [
+    'Chats of all people are deleted then. Empty: they are kept.',
+    'Dann werden die Chats aller Personen gelöscht. Leer: Sie bleiben.',
+  ],
+  changeChatDays: ['Change retention', 'Aufbewahrung ändern'],
+  chatDaysChanged: ['The retention was changed.', 'Die Aufbewahrung wurde geändert.'],
   password: ['Change password', 'Passwort ändern'],
   current: ['Current password', 'Aktuelles Passwort'],
   next: ['New password', 'Neues Passwort'],

@@ -9,6 +9,7 @@ import { LANGUAGES, type Language, useLanguage } from '../ui/language.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { MutationError } from '../ui/states.tsx';
 import { ValidatedForm } from '../ui/validated-form.tsx';
+import { ChatRetentionSection } from './chat-retention.tsx';
 import { IdentitiesSection } from './identities.tsx';
 import { useSettingsMessages } from './messages.ts';
 import { SessionsSection } from './sessions.tsx';
@@ -17,6 +18,7 @@ import { SessionsSection } from './sessions.tsx';
 export function SettingsPage() {
   const settings = useSettingsMessages();
   const { language, setLanguage } = useLanguage();
+  const { organization } = useSession();
   return (
     <Page title={settings.title}>
       <Stack gap="xl">
@@ -31,6 +33,7 @@ export function SettingsPage() {
         <IdentitiesSection />
         <PasswordSection />
         <SessionsSection />
+        {organization.role === 'owner' && <ChatRetentionSection />}
       </Stack>
     </Page>
   );
