@@ -9,13 +9,13 @@ type Fields = Record<string, unknown>;
  * of `jsonTool` become text. Unknown events and blocks are ignored, as Anthropic requires of clients.
  */
 export function createMessageReader(jsonTool: string | null): ChunkReader {
-  let usage: Fields = {};
+  const usage: Fields = {};
   /** Index of the block that calls `jsonTool`. */
   let jsonBlock: unknown = null;
   const readUsage = (reported: unknown): Fields => {
     const counts = isRecord(reported) ? reported : {};
     // The end of a stream repeats the counts of its start, or leaves them out.
-    usage = { ...usage, ...Object.fromEntries(Object.entries(counts).filter(([, value]) => value != null)) };
+    for (const [field, value] of Object.entries(counts)) if (value != null) usage[field] = value;
     return toUsage(usage);
   };
   return (received) => {
