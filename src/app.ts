@@ -1,6 +1,7 @@
 import type { AccountAdminDeps } from './accounts/admin-deps.ts';
 import { keyRoutes } from './accounts/keys/routes.ts';
 import { organizationRoutes } from './accounts/organizations/routes.ts';
+import { ownKeyRoutes } from './accounts/own-keys/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { batchRoutes } from './batches/routes.ts';
 import { adminUsageRoutes } from './billing/admin-usage-routes.ts';
@@ -148,6 +149,7 @@ export async function createApp(deps: AppDeps, version: string, timeouts: Reques
   promptCacheRoutes(app, deps);
   adminRoutes(app, deps, pulls);
   upstreamRoutes(app, deps);
+  ownKeyRoutes(app, accountDeps(deps));
   userRoutes(app, assembleSignIn(deps));
   await consoleRoutes(app, deps.consoleFolder ?? null);
 
@@ -168,11 +170,16 @@ export async function createWorkerApp(
   return app;
 }
 
+const accountDeps = (deps: AdminDeps): AccountAdminDeps => ({
+  ...deps,
+  keySpending: { forget: forgetKeySpend, awaitRevocations },
+  existingKnowledgeBases: selectExistingBases,
+});
+
 /** `/v1/admin`: organizations, keys, users, credits, usage, models, configuration, audit log. Commands call it, too. */
 export function adminRoutes(app: App, deps: AdminDeps, pulls = new ModelPulls(deps)): void {
   organizationRoutes(app, deps);
-  const keySpending = { forget: forgetKeySpend, awaitRevocations };
-  keyRoutes(app, { ...deps, keySpending, existingKnowledgeBases: selectExistingBases });
+  keyRoutes(app, accountDeps(deps));
   creditRoutes(app, deps);
   adminUsageRoutes(app, deps);
   adminModelRoutes(app, deps, pulls);

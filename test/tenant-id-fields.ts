@@ -200,6 +200,10 @@ export const ID_FIELDS: Record<string, IdField> = {
     url: ({ key_id }) => `/v1/admin/keys/${key_id}`,
     body: (id) => ({ knowledge_base_ids: [id] }),
   },
+  'PUT /v1/key-policy knowledge_base_ids': {
+    resource: 'kb_id',
+    body: (id) => ({ enabled: true, knowledge_base_ids: [id] }),
+  },
   'POST /v1/admin/keys organization_id': { resource: 'organization_id', body: (id) => ({ organization_id: id }) },
   'GET /v1/admin/keys organization_id': {
     resource: 'organization_id',
@@ -231,6 +235,7 @@ export const ID_FIELDS: Record<string, IdField> = {
 /** Fields that are not ids of an organization's resources, as `field` or `ROUTE field`, with the reason. */
 export const EXEMPT_FIELDS: Record<string, string> = {
   'PATCH /v1/session organization_id': 'only sessions have one; `src/users/users.test.ts` tries foreign ids',
+  'POST /v1/own-keys knowledge_base_ids': 'only users have own keys; checked as those of `POST /v1/admin/keys`',
   'messages.tool_calls.id': 'chosen by the caller',
   'messages.tool_call_id': 'chosen by the caller',
   'input.tool_calls.id': 'chosen by the caller',

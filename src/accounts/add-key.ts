@@ -7,6 +7,8 @@ import { type ApiKeyRow, insertApiKey } from './store.ts';
 /** Properties of a new API key. */
 export interface NewKey {
   organizationId: string;
+  /** The person who makes it for itself; absent: a key of the organization. */
+  ownerId?: string;
   name: string;
   scopes: readonly Scope[];
   /** Model ids that the key may use; null: all. */

@@ -205,6 +205,16 @@ export async function updateApiKey(sql: Sql, id: string, changes: Partial<ApiKey
   await notify(sql, 'quire_api_keys', id);
 }
 
+/** Revokes the keys that a person has made for itself in an organization, and notifies every process. */
+export async function revokeOwnedKeys(sql: Sql, organizationId: string, userId: string): Promise<void> {
+  const isOwned = and(eq(apiKeys.organizationId, organizationId), eq(apiKeys.ownerId, userId));
+  await sql
+    .update(apiKeys)
+    .set({ revokedAt: new Date() })
+    .where(and(isOwned, isNull(apiKeys.revokedAt)));
+  await notify(sql, 'quire_api_keys', organizationId);
+}
+
 /** Stores the last uses of keys (milliseconds since 1970, by key id) in one statement. */
 export async function updateLastUses(sql: Sql, uses: ReadonlyMap<string, number>): Promise<void> {
   const ids = tag.param([...uses.keys()]);

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, index, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import type { KeyBudget, RateLimits } from '../lib/caller.ts';
 
 /** Organizations (tenants). They own keys, files, knowledge bases and usage, isolated from each other. */
@@ -34,6 +34,8 @@ export const apiKeys = pgTable(
     organizationId: text('organization_id')
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
+    /** The person who made it for itself; null: a key of the organization. */
+    ownerId: text('owner_id'),
     name: text().notNull(),
     /** SHA-256 of the secret, hexadecimal. */
     hash: text().notNull().unique(),
@@ -59,3 +61,19 @@ export const apiKeys = pgTable(
   },
   (table) => [index('api_keys_by_organization').on(table.organizationId, table.id)],
 );
+
+/** What people of an organization may give to keys of their own. Without a row they make none. */
+export const keyPolicies = pgTable('key_policies', {
+  organizationId: text('organization_id')
+    .primaryKey()
+    .references(() => organizations.id, { onDelete: 'cascade' }),
+  /** Keys of one person at a time. */
+  maxKeys: integer('max_keys').notNull(),
+  /** Null: keys may never expire. */
+  maxLifetimeSeconds: integer('max_lifetime_seconds'),
+  /** Bounds of each key, in the form of `api_keys`. */
+  models: text().array(),
+  knowledgeBaseIds: text('knowledge_base_ids').array(),
+  limits: jsonb().$type<RateLimits>(),
+  budget: jsonb().$type<KeyBudget>(),
+});

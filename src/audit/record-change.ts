@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   'api_key.updated',
   'api_key.rotated',
   'api_key.revoked',
+  'key_policy.updated',
   'credit.set',
   'credit.adjusted',
   'guardrail_policy.created',

@@ -61,17 +61,40 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): 
 interface FieldsProps {
   fields: KeyFields;
   onChange(fields: KeyFields): void;
+  /** Whether the key is of the person, which gives no right to manage keys. */
+  isOwn?: boolean;
 }
 
-function KeyFormFields({ fields, onChange }: FieldsProps) {
+/** The fields of a key. */
+export function KeyFormFields({ fields, onChange, isOwn = false }: FieldsProps) {
   const keys = useKeyMessages();
   const set = (changes: Partial<KeyFields>) => onChange({ ...fields, ...changes });
+  return (
+    <>
+      <NameField {...KEY_NAME} value={fields.name} onChange={(name) => set({ name })} />
+      <ScopeFields fields={fields} set={set} isOwn={isOwn} />
+      <KeyBounds fields={fields} set={set} />
+      <Group>
+        <TextField
+          param="expires_at"
+          type="date"
+          label={keys.expires}
+          description={keys.expiresHint}
+          value={fields.expires}
+          onChange={(expires) => set({ expires })}
+        />
+      </Group>
+    </>
+  );
+}
+
+/** The models, knowledge bases, limits and budget of a key or a policy. */
+export function KeyBounds({ fields, set }: PartProps) {
+  const keys = useKeyMessages();
   const models = useModels();
   const modelIds = new Set([...(models.data?.data.map(({ id }) => id) ?? []), ...fields.models]);
   return (
     <>
-      <NameField {...KEY_NAME} value={fields.name} onChange={(name) => set({ name })} />
-      <ScopeFields fields={fields} set={set} />
       <MultiSelectField
         param="models"
         label={keys.models}
@@ -85,16 +108,6 @@ function KeyFormFields({ fields, onChange }: FieldsProps) {
       <KnowledgeBaseField fields={fields} set={set} />
       <LimitFields fields={fields} set={set} />
       <BudgetFields fields={fields} set={set} />
-      <Group>
-        <TextField
-          param="expires_at"
-          type="date"
-          label={keys.expires}
-          description={keys.expiresHint}
-          value={fields.expires}
-          onChange={(expires) => set({ expires })}
-        />
-      </Group>
     </>
   );
 }
@@ -125,10 +138,12 @@ function KnowledgeBaseField({ fields, set }: PartProps) {
   );
 }
 
-function ScopeFields({ fields, set }: PartProps) {
+function ScopeFields({ fields, set, isOwn }: PartProps & { isOwn: boolean }) {
   const keys = useKeyMessages();
   // The scope of operators is given by commands only, and kept by a key that has it.
-  const scopes = KEY_SCOPES.filter((scope) => scope !== 'admin' || fields.scopes.includes(scope));
+  const scopes = KEY_SCOPES.filter((scope) =>
+    scope === 'admin' || (isOwn && scope === 'keys') ? fields.scopes.includes(scope) : true,
+  );
   return (
     <CheckboxGroupField
       param="scopes"

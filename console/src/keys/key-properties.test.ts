@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { AWKWARD_TEXTS } from '../../../test/support/awkward.ts';
 import { forEachLocalDay } from '../../test/local-days.ts';
 import type { ApiKey } from './api-key.tsx';
-import { NEW_KEY, toFields, toProperties } from './key-properties.ts';
+import { NEW_KEY, startOfMonth, toFields, toPolicyFields, toProperties } from './key-properties.ts';
 
 describe('the form of a key', () => {
   const key = (more: object): ApiKey =>
@@ -43,5 +43,22 @@ describe('the form of a key', () => {
       assert.equal(expiresAt, end - 1, `${day} in ${zone}`);
       assert.equal(toFields(key({ expires_at: expiresAt })).expires, day, zone);
     });
+  });
+
+  it('a key of a person begins with what the policy allows, and sends it', () => {
+    const limits = { requests_per_minute: 60, tokens_per_minute: null, concurrent: null };
+    const budget = { period: 'day' as const, limit_micros: 1_500_000, soft_limit_micros: null };
+    const policy = { models: ['general-8b'], knowledge_base_ids: null, limits, budget };
+    const fields = toPolicyFields(policy);
+    assert.deepEqual(toProperties(fields, fields), { name: '', scopes: NEW_KEY.scopes, ...policy });
+    assert.deepEqual(toPolicyFields(undefined), NEW_KEY);
+  });
+
+  it('a month begins at midnight UTC of its first day', () => {
+    const times = ['2024-02-29T23:59:59.999Z', '2026-01-01T00:00:00Z', '2025-12-31T23:30:00-03:00'];
+    assert.deepEqual(
+      times.map((time) => new Date(startOfMonth(Date.parse(time)) * 1000).toISOString().slice(0, 10)),
+      ['2024-02-01', '2026-01-01', '2026-01-01'],
+    );
   });
 });

@@ -1,4 +1,5 @@
 import type { paths } from '../api/schema.d.ts';
+import type { Schema } from '../api/types.ts';
 import type { ApiKey } from './api-key.tsx';
 
 /** Properties of a key, as the API takes them. */
@@ -33,6 +34,9 @@ export interface KeyFields {
   expires: string;
 }
 
+/** What people may give to keys of their own. */
+type Policy = Pick<Schema<'KeyPolicy'>, 'models' | 'knowledge_base_ids' | 'limits' | 'budget'>;
+
 const MICROS = 1_000_000;
 
 /** The fields of a new key. */
@@ -51,26 +55,41 @@ export const NEW_KEY: KeyFields = {
 };
 
 /** The fields of a key that exists. */
-export function toFields(key: ApiKey): KeyFields {
-  const { limits, budget } = key;
+export const toFields = (key: ApiKey): KeyFields => ({
+  ...toPolicyFields(key),
+  name: key.name,
+  scopes: key.scopes,
+  expires: key.expires_at === null ? '' : toLocalDay(key.expires_at),
+});
+
+/** The fields of a new key that has what a policy allows at most. */
+export function toPolicyFields(policy: Policy | undefined): KeyFields {
+  if (policy === undefined) return NEW_KEY;
+  const { limits, budget } = policy;
   const dollars = (micros: number | null | undefined) => (micros == null ? '' : micros / MICROS);
   return {
-    name: key.name,
-    scopes: key.scopes,
-    models: key.models ?? [],
-    knowledgeBases: key.knowledge_base_ids ?? [],
+    ...NEW_KEY,
+    models: policy.models ?? [],
+    knowledgeBases: policy.knowledge_base_ids ?? [],
     requests: limits?.requests_per_minute ?? '',
     tokens: limits?.tokens_per_minute ?? '',
     concurrent: limits?.concurrent ?? '',
     budget: dollars(budget?.limit_micros),
     budgetPeriod: budget?.period ?? 'month',
     softLimit: dollars(budget?.soft_limit_micros),
-    expires: key.expires_at === null ? '' : toLocalDay(key.expires_at),
   };
 }
 
 /** Properties of a request. `before`: fields that the form began with; an unchanged expiry is not sent. */
-export function toProperties(fields: KeyFields, before: KeyFields): KeyProperties {
+export const toProperties = (fields: KeyFields, before: KeyFields): KeyProperties => ({
+  name: fields.name,
+  scopes: fields.scopes as KeyScope[],
+  ...toPolicyBody(fields),
+  ...(fields.expires !== before.expires && { expires_at: endOfDay(fields.expires) }),
+});
+
+/** The bounds of a key or of a policy in a request. */
+export function toPolicyBody(fields: KeyFields) {
   const count = (amount: Amount) => (typeof amount === 'number' ? amount : null);
   const micros = (amount: Amount) => (typeof amount === 'number' ? Math.round(amount * MICROS) : null);
   const limits = {
@@ -80,8 +99,6 @@ export function toProperties(fields: KeyFields, before: KeyFields): KeyPropertie
   };
   const limit = micros(fields.budget);
   return {
-    name: fields.name,
-    scopes: fields.scopes as KeyScope[],
     models: fields.models.length === 0 ? null : fields.models,
     knowledge_base_ids: fields.knowledgeBases.length === 0 ? null : fields.knowledgeBases,
     limits: Object.values(limits).every((value) => value === null) ? null : limits,
@@ -89,8 +106,13 @@ export function toProperties(fields: KeyFields, before: KeyFields): KeyPropertie
       limit === null
         ? null
         : { period: fields.budgetPeriod, limit_micros: limit, soft_limit_micros: micros(fields.softLimit) },
-    ...(fields.expires !== before.expires && { expires_at: endOfDay(fields.expires) }),
   };
+}
+
+/** The first second of the UTC month of a time in Unix milliseconds. */
+export function startOfMonth(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / 1000;
 }
 
 /** `YYYY-MM-DD` of Unix seconds, in the time zone of the browser. */

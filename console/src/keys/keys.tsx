@@ -1,23 +1,33 @@
-import { Button, Code } from '@mantine/core';
+import { Button, Code, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api } from '../api/client.ts';
+import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
-import { useFormat } from '../ui/format.ts';
+import { DialogButton } from '../ui/form-dialog.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { AddressSearch } from '../ui/search-field.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { ItemName, PageLink } from '../ui/text.tsx';
-import { type ApiKey, KeyStatus, ScopeBadges } from './api-key.tsx';
+import type { ApiKey } from './api-key.tsx';
+import { useKeyColumns } from './key-columns.tsx';
 import { CreateKeyDialog } from './key-form.tsx';
+import { KeyPolicyDialog } from './key-policy.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { useKeyMessages } from './messages.ts';
+import { OwnKeysPage } from './own-keys.tsx';
+
+/** The keys of the organization for those who may manage them; for others their own. */
+export function KeysPage() {
+  const { scopes } = useSession();
+  return scopes.includes('keys') || scopes.includes('admin') ? <OrganizationKeys /> : <OwnKeysPage />;
+}
 
 /** API keys of the organization, newest first. */
-export function KeysPage() {
+function OrganizationKeys() {
   const keys = useKeyMessages();
   const common = useCommonMessages();
   const { organization } = useSession();
@@ -28,8 +38,16 @@ export function KeysPage() {
   const setCreating = (create: boolean) =>
     void navigate({ search: (search) => ({ ...search, create: create || undefined }), replace: true });
   const create = <Button onClick={() => setCreating(true)}>{keys.create}</Button>;
+  const actions = (
+    <Group gap="xs" wrap="nowrap">
+      <DialogButton label={keys.policy} variant="default">
+        {(close) => <KeyPolicyDialog onClose={close} />}
+      </DialogButton>
+      {create}
+    </Group>
+  );
   return (
-    <Page title={keys.title} intro={keys.intro} action={create}>
+    <Page title={keys.title} intro={keys.intro} action={actions}>
       <AddressSearch label={`${common.search}: ${keys.title}`} />
       <ResourceTable<ApiKey>
         label={keys.title}
@@ -49,29 +67,23 @@ export function KeysPage() {
 
 function useColumns(): Column<ApiKey>[] {
   const keys = useKeyMessages();
-  const common = useCommonMessages();
-  const format = useFormat();
-  return [
-    {
-      heading: common.name,
-      cell: (key) => {
-        const link = (
-          <PageLink to="/keys/$keyId" params={{ keyId: key.id }}>
-            {key.name}
-          </PageLink>
-        );
-        return <ItemName name={link} note={<Code>…{key.hint}</Code>} />;
-      },
-    },
-    { heading: common.status, cell: (key) => <KeyStatus apiKey={key} /> },
-    { heading: keys.scopes, cell: (key) => <ScopeBadges scopes={key.scopes} /> },
-    {
-      heading: keys.lastUsed,
-      cell: (key) => (key.last_used_at === null ? common.never : format.time(key.last_used_at)),
-    },
-    {
-      heading: keys.expiresAt,
-      cell: (key) => (key.expires_at === null ? common.never : format.time(key.expires_at)),
-    },
-  ];
+  const { organization } = useSession();
+  const members = useQuery({
+    queryKey: ['members', organization.id, 'emails'],
+    queryFn: () => body(api.GET('/v1/admin/members', { params: { query: { limit: 100 } } })),
+  });
+  const findEmail = (id: string) => members.data?.data.find((member) => member.id === id)?.email ?? id;
+  const [name, ...others] = useKeyColumns((key) => {
+    const link = (
+      <PageLink to="/keys/$keyId" params={{ keyId: key.id }}>
+        {key.name}
+      </PageLink>
+    );
+    return <ItemName name={link} note={<Code>…{key.hint}</Code>} />;
+  });
+  const owner = {
+    heading: keys.owner,
+    cell: ({ owner_id: id }: ApiKey) => (id === null ? organization.name : findEmail(id)),
+  };
+  return name === undefined ? others : [name, owner, ...others];
 }

@@ -77,4 +77,28 @@ export const useKeyMessages = defineMessages({
     'Anfragen mit diesem Schlüssel schlagen sofort fehl. Das lässt sich nicht rückgängig machen.',
   ],
   empty: ['No keys yet.', 'Noch keine Schlüssel.'],
+  owner: ['Owner', 'Besitzer'],
+  monthSpend: ['Spent this month', 'Ausgaben im Monat'],
+  limit: ['Budget', 'Budget'],
+  ownTitle: ['Your API keys', 'Ihre API-Schlüssel'],
+  ownHint: [
+    'You may have {max} keys at a time. They end when you leave the organization.',
+    'Sie dürfen {max} Schlüssel zugleich haben. Sie enden, wenn Sie die Organisation verlassen.',
+  ],
+  ownDisabled: [
+    'Your organization does not let people make keys. An owner can allow it on this page.',
+    'In Ihrer Organisation legt niemand eigene Schlüssel an. Ein Besitzer kann es auf dieser Seite erlauben.',
+  ],
+  withinPolicy: [
+    'The fields begin with the most that an owner allows. You may ask for less.',
+    'Die Felder beginnen mit dem, was ein Besitzer höchstens erlaubt. Weniger ist möglich.',
+  ],
+  policy: ['Self-service', 'Selbstbedienung'],
+  policyHint: [
+    'Developers may make keys of their own within these limits. The limits hold for each key; keys that exist stay as they are.',
+    'Entwickler dürfen in diesen Grenzen eigene Schlüssel anlegen. Die Grenzen gelten je Schlüssel; bestehende bleiben, wie sie sind.',
+  ],
+  policyEnabled: ['People may make keys of their own', 'Eigene Schlüssel sind erlaubt'],
+  maxKeys: ['Keys of one person', 'Schlüssel je Person'],
+  maxDays: ['Longest life in days', 'Längste Gültigkeit in Tagen'],
 });

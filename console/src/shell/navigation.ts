@@ -25,7 +25,15 @@ interface NavigationTarget {
   label: keyof NavigationMessages;
   /** Scope that the page needs; absent: every user. */
   scope?: Session['scopes'][number];
+  /** Whether it is not for viewers, who may only read. */
+  isForWriters?: boolean;
 }
+
+/** Whether a user may open a page. */
+export const mayOpen = (
+  { scope, isForWriters = false }: NavigationTarget,
+  { scopes, organization }: Pick<Session, 'scopes' | 'organization'>,
+): boolean => (scope === undefined || scopes.includes(scope)) && (!isForWriters || organization.role !== 'viewer');
 
 interface NavigationItem extends NavigationTarget {
   icon: LucideIcon;
@@ -51,7 +59,7 @@ export const NAVIGATION: readonly { heading: keyof NavigationMessages | null; it
       { to: '/batches', label: 'batches', icon: Layers, scope: 'inference' },
       { to: '/guardrails', label: 'guardrails', icon: Shield, scope: 'guardrails' },
       { to: '/mcp-servers', label: 'mcpServers', icon: Plug, scope: 'knowledge' },
-      { to: '/keys', label: 'keys', icon: KeyRound, scope: 'keys' },
+      { to: '/keys', label: 'keys', icon: KeyRound, scope: 'inference', isForWriters: true },
     ],
   },
   {

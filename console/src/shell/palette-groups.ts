@@ -6,7 +6,7 @@ import { api, body } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { fill, LANGUAGES, type Language, useLanguage } from '../ui/language.tsx';
 import { useCommandMessages, useNavigationMessages } from './messages.ts';
-import { NAVIGATION_TARGETS } from './navigation.ts';
+import { mayOpen, NAVIGATION_TARGETS } from './navigation.ts';
 import { useSwitchOrganization } from './use-switch-organization.ts';
 
 /** What a command does, with a name that identifies it. */
@@ -45,9 +45,9 @@ type Group = CommandGroup & { isSearched?: boolean };
 function usePages(): Group {
   const nav = useNavigationMessages();
   const commands = useCommandMessages();
-  const { scopes } = useSession();
+  const session = useSession();
   const navigate = useNavigate();
-  const pages = NAVIGATION_TARGETS.filter(({ scope }) => scope === undefined || scopes.includes(scope));
+  const pages = NAVIGATION_TARGETS.filter((target) => mayOpen(target, session));
   const open = (to: string) => () => void navigate({ to: to as never });
   return {
     heading: commands.pages,

@@ -7,7 +7,7 @@ import { PRODUCT, useCommonMessages } from '../ui/messages.ts';
 import { Page, PageTabs } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { useNavigationMessages } from './messages.ts';
-import { findItem, findTarget } from './navigation.ts';
+import { findItem, findTarget, mayOpen } from './navigation.ts';
 import { Sidebar } from './sidebar.tsx';
 
 /** The frame of all pages behind the sign-in: navigation, organization, account. */
@@ -46,10 +46,10 @@ export function Shell() {
 function PermittedPage({ path }: { path: string }) {
   const nav = useNavigationMessages();
   const common = useCommonMessages();
-  const { scopes } = useSession();
+  const session = useSession();
   const target = findTarget(path);
   const tabs = useMemo(() => {
-    const visible = findItem(path)?.tabs?.filter(({ scope }) => scope === undefined || scopes.includes(scope)) ?? [];
+    const visible = findItem(path)?.tabs?.filter((tab) => mayOpen(tab, session)) ?? [];
     return visible.length < 2
       ? null
       : visible.map(({ to, label }) => (
@@ -57,8 +57,8 @@ function PermittedPage({ path }: { path: string }) {
             {nav[label]}
           </Link>
         ));
-  }, [path, scopes, nav]);
-  const isPermitted = target?.scope === undefined || scopes.includes(target.scope);
+  }, [path, session, nav]);
+  const isPermitted = target === undefined || mayOpen(target, session);
   return (
     <PageTabs value={tabs}>
       {isPermitted ? (

@@ -28,7 +28,7 @@ import { Icon } from '../ui/icon.tsx';
 import { PRODUCT } from '../ui/messages.ts';
 import { Commands } from './commands.tsx';
 import { useNavigationMessages } from './messages.ts';
-import { findItem, NAVIGATION } from './navigation.ts';
+import { findItem, mayOpen, NAVIGATION } from './navigation.ts';
 import { useSwitchOrganization } from './use-switch-organization.ts';
 
 /** Organization, search, pages by group, and the account. */
@@ -45,12 +45,12 @@ export function Sidebar({ path }: { path: string }) {
 
 function Navigation({ path }: { path: string }) {
   const nav = useNavigationMessages();
-  const { scopes } = useSession();
+  const session = useSession();
   const current = findItem(path);
   return (
     <nav aria-label={PRODUCT} className="sidebar-pages">
       {NAVIGATION.map(({ heading, items }) => {
-        const visible = items.filter(({ scope }) => scope === undefined || scopes.includes(scope));
+        const visible = items.filter((item) => mayOpen(item, session));
         if (visible.length === 0) return null;
         return (
           <div key={heading ?? 'top'}>

@@ -8,6 +8,7 @@ export function useFormat() {
   const { language } = useLanguage();
   return useMemo(() => {
     const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+    const date = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
     const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' });
     const number = new Intl.NumberFormat(language);
     const percent = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
@@ -31,6 +32,7 @@ export function useFormat() {
     return {
       /** `seconds`: Unix seconds. */
       time: (seconds: number) => dateTime.format(seconds * 1000),
+      date: (seconds: number) => date.format(seconds * 1000),
       /** The UTC day of Unix seconds. */
       day: (seconds: number) => day.format(seconds * 1000),
       number: (value: number) => number.format(value),

@@ -19,7 +19,7 @@ import type { ApiKeyWithSecret, CreateKey } from './schema.ts';
 import { keyProperties, viewKey } from './view-key.ts';
 
 /** Scopes of a key unless the request names some. */
-const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'keys');
+export const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'keys');
 
 /**
  * Creates an API key and returns it with its secret, which is not stored. Throws 404 `organization_not_found`, 400 and

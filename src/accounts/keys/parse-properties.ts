@@ -6,7 +6,7 @@ import { parseLimits } from '../fields.ts';
 import type { BudgetInput, UpdateKey } from './schema.ts';
 
 /** Properties of a key that a caller sets. */
-export type KeyProperties = Required<Omit<NewKey, 'organizationId'>>;
+export type KeyProperties = Required<Omit<NewKey, 'organizationId' | 'ownerId'>>;
 
 /**
  * The properties that `body` has; absent ones are absent. Throws 404 `model_not_found` naming `models.N`, and 400 for a

@@ -132,6 +132,9 @@ const fields = {
   id: Type.String(),
   object: Type.Literal('api_key'),
   organization_id: Type.String(),
+  owner_id: Type.Union([Type.String(), Type.Null()], {
+    description: 'User who made the key for itself (`/v1/own-keys`); null: a key of the organization.',
+  }),
   name: Type.String(),
   hint: Type.String({ description: 'Last four characters of the secret.' }),
   scopes: Type.Array(Type.String()),
@@ -151,6 +154,7 @@ const example = {
   id: 'key_01k5f0000000000000000000aa',
   object: 'api_key',
   organization_id: 'org_01k5f0000000000000000000aa',
+  owner_id: null,
   name: 'Support chatbot',
   hint: 'x4Qz',
   scopes: ['inference', 'knowledge'],

@@ -12,6 +12,7 @@ export function viewKey(row: ApiKeyRow, { config, now }: Pick<Deps, 'config' | '
     id: row.id,
     object: 'api_key',
     organization_id: row.organizationId,
+    owner_id: row.ownerId,
     name: row.name,
     hint: row.hint,
     scopes: row.scopes,

@@ -193,11 +193,14 @@ describe('/v1/admin/upstreams', () => {
   });
 
   it('a file that binds the id later wins, until it no longer does', async () => {
-    const id = await add('GPU', one);
+    const id = await add('GPU', one, { api_key: KEY });
     await bind('own', [{ upstream_id: id, model: 'llama', weight: 1 }]);
     const file = { base_urls: [two.baseUrl] };
     await a.bindings.reconfigure({ ...config, models: { ...models, own: file } });
     assert.deepEqual([await ask(a, 'own'), a.bindings.chosenBy('own')], ['two', 'configuration']);
+    // The key of the other server is not sent to it.
+    const { headers, body } = two.requests.findLast(({ method }) => method === 'POST') ?? assert.fail();
+    assert.deepEqual([headers.authorization, body?.['model']], [undefined, 'own']);
     await a.bindings.reconfigure(config);
     assert.deepEqual([await ask(a, 'own'), a.bindings.chosenBy('own')], ['one', 'upstream']);
   });

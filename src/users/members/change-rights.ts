@@ -1,4 +1,4 @@
-import { lockOrganization } from '../../accounts/store.ts';
+import { lockOrganization, revokeOwnedKeys } from '../../accounts/store.ts';
 import { type Actor, recordChange } from '../../audit/record-change.ts';
 import type { Sql } from '../../db/db.ts';
 import type { UserRole } from '../../lib/caller.ts';
@@ -22,7 +22,8 @@ export interface MembershipChange {
 
 /**
  * Adds a member, changes its role or removes it: the only way to change memberships. Ends the open reset links of the
- * user, whose creators may have fewer rights than the user has afterwards. Returns false, without a change, when the
+ * user, whose creators may have fewer rights than the user has afterwards. Revokes the user's own keys unless the role
+ * may have some. Returns false, without a change, when the
  * organization would be left without an owner.
  */
 export async function changeMembership(sql: Sql, change: MembershipChange, actor: Actor): Promise<boolean> {
@@ -35,6 +36,7 @@ export async function changeMembership(sql: Sql, change: MembershipChange, actor
     await deleteMemberSessions(sql, userId, organizationId);
   } else await upsertMember(sql, { organizationId, userId, role });
   await deletePasswordReset(sql, userId);
+  if (role === null || role === 'viewer') await revokeOwnedKeys(sql, organizationId, userId);
   await recordChange(sql, actor, {
     action: role === null ? 'member.removed' : before === null ? 'member.added' : 'member.updated',
     organizationId,
