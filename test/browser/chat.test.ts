@@ -53,7 +53,7 @@ describe('the chat in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('button', { name: chip }).click();
     await page.getByRole('option', { name: option, exact: true }).click();
   };
-  const rows = () => page.locator('.chat-row a').allInnerTexts();
+  const rows = () => page.locator('.chat-row > a').allInnerTexts();
   const list = () => page.getByRole('navigation', { name: 'Chats' });
   const act = async (name: RegExp) => {
     await page.locator('.chat-head .row-menu-button').click();
