@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { eq, isNotNull } from 'drizzle-orm';
-import { until } from '../../../test/deadline.ts';
+import { withDeadline } from '../../../test/deadline.ts';
 import { embeddedBy, recordingEmbedder } from '../../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { plainExtractor } from '../../../test/ingestion.ts';
@@ -200,14 +200,16 @@ describe('POST /v1/knowledge-bases/{kb_id}/documents', () => {
     await kb.put({ key: 'a', text: 'Granite is a stone.' });
     const { json } = await kb.post({ key: 'a', text: 'Marble is a stone.' });
     const { replace } = api.deps.chunks;
+    const written = Promise.withResolvers<void>();
     const killed = t.mock.method(api.deps.chunks, 'replace', async (...args: Parameters<typeof replace>) => {
-      await replace.apply(api.deps.chunks, args);
       killed.mock.restore();
+      await replace.apply(api.deps.chunks, args);
+      written.resolve();
       return new Promise<string[]>(() => {});
     });
     void kb.run(json.ingestion_job_id);
-    await until(() => killed.mock.callCount() > 0);
-    await until(async () => (await api.deps.chunks.count(kb.id)) === 2);
+    await withDeadline('the write of the index', written.promise);
+    assert.equal(await api.deps.chunks.count(kb.id), 2);
     assert.deepEqual(await kb.find('stone'), ['Granite is a stone.']);
     await kb.run(json.ingestion_job_id);
     assert.deepEqual([await kb.find('stone'), await kb.counts()], [['Marble is a stone.'], [1, 1, 1]]);
