@@ -75,7 +75,8 @@ function recordCalls({ at, code }: CodeBlock, folder: string): string[][] {
   writeFileSync(log, '');
   const env = { ...VARIABLES, PATH: join(folder, 'bin'), CALLS: log, HOME: folder };
   try {
-    execFileSync('/bin/bash', ['-eo', 'pipefail', '-c', `${RECORDER}\n${code}\nwait`], {
+    const script = code.replaceAll('/etc/quire', join(folder, 'etc'));
+    execFileSync('/bin/bash', ['-eo', 'pipefail', '-c', `${RECORDER}\n${script}\nwait`], {
       env,
       cwd: folder,
       stdio: 'pipe',
@@ -162,6 +163,8 @@ describe('code blocks of the guide', () => {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'quire-guide-'));
     linkTools(folder);
+    // Blocks write settings below /etc/quire.
+    mkdirSync(join(folder, 'etc'));
     api = JSON.parse(await apiDescription());
     for (const block of inLanguage('sh', 'bash')) {
       calls.push(...recordCalls(block, folder).map((call) => ({ at: block.at, call })));
