@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openPostgres } from '../../src/db/postgres.ts';
-import { createLogger } from '../../src/lib/logger.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
 import { createSharedStores } from '../shared-stores.ts';
@@ -76,7 +74,6 @@ async function rollOver(
   steps: { beside(env: Record<string, string>): Promise<void>; done(env: Record<string, string>): Promise<void> },
 ): Promise<void> {
   const shared = await createSharedStores({ isMigrated: false });
-  const db = await openPostgres(shared.database.url, createLogger('silent'));
   const env = { ...shared.env, QUIRE_UPSTREAM_URL: upstream.baseUrl };
   const services: Service[] = [];
   const startBoth = async (root: string) => {
@@ -85,15 +82,15 @@ async function rollOver(
     services.push(...started);
     return started;
   };
+  let isOver = false;
   t.after(async () => {
+    isOver = true;
     await Promise.all(services.map((service) => service.kill()));
-    await db.close();
     await shared.close();
   });
   const [olderApi, olderWorker] = await startBoth(versions.older);
   const apis = [olderApi];
-  let isOver = false;
-  const traffic = new Traffic(apis, db, () => isOver);
+  const traffic = new Traffic(apis, null, () => isOver);
   const running = traffic.run();
   await pause(STAGE_MS);
   const [newerApi] = await startBoth(versions.newer);
