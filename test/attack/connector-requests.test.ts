@@ -3,7 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import type { SourceItem } from '../../src/connectors/connector.ts';
 import { GuardedHttp } from '../../src/connectors/http/guarded-http.ts';
 import type { DataSourceType } from '../../src/connectors/source-types.ts';
-import { createConnectorStores, openSource } from '../../src/knowledge-bases/data-sources/source-config.ts';
+import {
+  createConnectorStores,
+  encryptConfig,
+  openSource,
+} from '../../src/knowledge-bases/data-sources/source-config.ts';
 import { INGEST_SOURCE } from '../../src/knowledge-bases/jobs/ingest-job.ts';
 import { bundledEmbedder, embeddedBy } from '../embedder.ts';
 import { CONNECTOR_SERVICES, type ConnectorService } from '../fixtures/connector-services.ts';
@@ -79,13 +83,8 @@ describe('the requests of a sync', () => {
       }) {
         const { organizationId } = await api.authenticator.authenticate(`Bearer ${api.key}`);
         const http = new GuardedHttp(['127.0.0.1']);
-        const stored = {
-          id: run.sourceId,
-          type: run.type as DataSourceType,
-          config: service.config,
-          sealedSecrets: null,
-        };
-        const { connector } = openSource(api.deps, stored);
+        const source = { id: run.sourceId, type: run.type as DataSourceType, config: service.config };
+        const { connector } = openSource(api.deps, { ...source, ...encryptConfig(api.deps, source) });
         const stores = createConnectorStores(api.db.sql, run);
         const deps = { ...api.deps, ...stores, organizationId, sourceId: run.sourceId, http, renderer: null };
         const { signal } = new AbortController();
