@@ -62,7 +62,7 @@ export const toFields = (key: ApiKey): KeyFields => ({
   expires: key.expires_at === null ? '' : toLocalDay(key.expires_at),
 });
 
-/** The fields of a new key that has what a policy allows at most. */
+/** Returns the fields of a new key with the largest values that a policy allows. */
 export function toPolicyFields(policy: Policy | undefined): KeyFields {
   if (policy === undefined) return NEW_KEY;
   const { limits, budget } = policy;

@@ -26,7 +26,7 @@ export interface ServerCheck {
   error: string | null;
 }
 
-/** Whether a server does what a feature needs. `error`: why not; null where it does. */
+/** The result of testing one feature of a server. `error` is the reason of a failure; null when the feature works. */
 export interface FeatureCheck {
   name: 'streaming' | 'tools' | 'schema';
   error: string | null;

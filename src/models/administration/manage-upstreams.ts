@@ -29,7 +29,7 @@ const MAX_UPSTREAMS = 100;
 /** Query parameters of base URLs that hold no secrets, which the list would show. */
 const QUERY_PARAMETERS: ReadonlySet<string> = new Set(['api-version']);
 
-/** All servers on one page: those of the configuration first. */
+/** Returns all servers in one page. Servers of the configuration file come first. */
 export async function listUpstreams(deps: UpstreamAdminDeps) {
   const stored = await selectUpstreams(deps.db.sql);
   return {
