@@ -5,6 +5,7 @@
 
 /** Path of each value: names of properties and schemas; names of parameters where they are in a list. */
 const PAGE_VALUES = {
+  ATTACHMENT_LIMITS: 'components schemas AttachmentForm file x-limits',
   AUDIT_ACTIONS: 'paths /v1/admin/audit get parameters action schema enum',
   BATCH_ENDPOINTS: 'components schemas CreateBatch endpoint enum',
   BATCH_LIMITS: 'components schemas CreateBatch input_file_id x-limits',

@@ -1,6 +1,6 @@
 /**
- * Builds the console into `console/dist`: API types and values from docs/openapi.json, the Vite build, the guide, and
- * precompressed copies of each file. `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its
+ * Builds the console into `console/dist`: API types and values from docs/openapi.json, the font, the Vite build, the guide,
+ * and precompressed copies of each file. `npm ci` runs it (`prepare`), and `npm prune --omit=dev` then removes its
  * packages. Without them, as in `npm ci --omit=dev`, it does nothing: images copy the build.
  */
 import { spawnSync } from 'node:child_process';
@@ -30,6 +30,9 @@ const description = JSON.parse(readFileSync(join(FOLDER, '../docs/openapi.json')
 for (const [name, text] of Object.entries(writeValues(description))) writeFileSync(join(FOLDER, 'src/api', name), text);
 run(openapi, '../docs/openapi.json', '--output', 'src/api/schema.d.ts', '--default-non-nullable=false');
 if (!process.argv.includes('--types')) {
+  // Its package is not installed where the build returned above.
+  const { writeFontSubset } = await import('./font-subset.js');
+  await writeFontSubset(join(FOLDER, 'src/ui'));
   run(vite, 'build', '--logLevel', 'warn');
   run('../tools/guide/build.ts');
   for (const file of globSync('dist/**/*.{js,css,html,svg,json}', { cwd: FOLDER })) compress(join(FOLDER, file));

@@ -37,6 +37,8 @@ export interface Deps {
   recordUsage(record: UsageRecord, reservation: Reservation | null): Promise<void>;
   /** Adds a request that has ended to the request log. Does not wait, and never throws. */
   logCall(call: LoggedCall): void;
+  /** Whether an organization records request contents. Never throws. */
+  recordsContents(organizationId: string): boolean | Promise<boolean>;
   /** Counts a processed prompt with `cachedTokens` tokens from the prefix cache. */
   countPrompt(modelId: string, cachedTokens: number): void;
   /** Content policy of inference calls. */

@@ -1,8 +1,12 @@
+import { deliverAlert } from './alerts/delivery/deliver-alert.ts';
+import { DELIVER_ALERT } from './alerts/delivery/queue-deliveries.ts';
+import { type AlertEvaluationDeps, createAlertEvaluation, pruneAlerts } from './alerts/evaluate-alerts.ts';
 import { pruneAuditEvents } from './audit/prune-events.ts';
 import type { Backups } from './backup/backups.ts';
 import { RUN_BATCH, RUN_RANGE } from './batches/batch-job.ts';
 import { type BatchWorkerDeps, createBatchWorker } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
+import { queueTitle, TITLE_CHAT, titleChat } from './chats/title-chat.ts';
 import { RUN_EVALUATION } from './evaluations/evaluation-job.ts';
 import { runDueSets } from './evaluations/run-due-sets.ts';
 import { type EvaluationWorkerDeps, runEvaluation } from './evaluations/run-evaluation.ts';
@@ -54,6 +58,9 @@ const ARCHIVE_MS = 2_000;
 /** Interval of the check whether a base backup is due: a comparison of times. */
 const BACKUP_CHECK_MS = 10_000;
 
+/** Interval of the alert evaluation, which reads a few rows and probes each upstream server. */
+const ALERTS_MS = 30_000;
+
 /** Data of a deleted organization is deleted within this time. */
 const PURGE_MS = 5_000;
 
@@ -62,11 +69,13 @@ export type WorkerDeps = IngestionWorkerDeps &
   BatchWorkerDeps &
   BackgroundDeps &
   EvaluationWorkerDeps &
-  PurgeDeps & { backups: Backups | null };
+  PurgeDeps &
+  AlertEvaluationDeps & { backups: Backups | null };
 
 /** Creates the queues of all jobs. A process that only enqueues jobs needs them, too. */
 export function defineJobs(queue: Pick<JobQueue, 'define'>): Promise<void> {
-  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RANGE, RUN_RESPONSE, RUN_EVALUATION]);
+  const responses = [RUN_RESPONSE, TITLE_CHAT];
+  return queue.define([INGEST_SOURCE, CHECK_FILE, RUN_BATCH, RUN_RANGE, ...responses, RUN_EVALUATION, DELIVER_ALERT]);
 }
 
 /** Declares the jobs that this process takes from the queue. */
@@ -77,8 +86,12 @@ function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
     job('ingestion', CHECK_FILE, ingestion.checkFile),
     job('batch', RUN_BATCH, batches.runBatch),
     { ...job('batch', RUN_RANGE, batches.runRange), busyGroups: batches.busyOrganizations },
-    job('response', RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
+    job('response', RUN_RESPONSE, ({ responseId }, signal) =>
+      runBackground(deps, responseId, signal, (ended) => queueTitle(deps, ended)),
+    ),
+    job('response', TITLE_CHAT, (data, signal) => titleChat(deps, data, signal)),
     job('evaluation', RUN_EVALUATION, ({ evaluationId }, signal) => runEvaluation(deps, evaluationId, signal)),
+    job(null, DELIVER_ALERT, ({ deliveryId }, signal) => deliverAlert(deps, deliveryId, signal)),
   ];
 }
 
@@ -105,6 +118,8 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'sync scheduled data sources', everyMs: MINUTE_MS, run: () => syncDueSources(deps) },
     { name: 'run scheduled evaluations', everyMs: MINUTE_MS, run: () => runDueSets(deps) },
     ...declareBackupTasks(deps.backups, signal),
+    { name: 'evaluate alerts', everyMs: ALERTS_MS, run: createAlertEvaluation(deps) },
+    { name: 'prune alerts', everyMs: HOUR_MS, run: () => pruneAlerts(deps) },
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
   ];
 }
@@ -135,9 +150,10 @@ export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null)
   const jobs = declareJobs(deps, ingestion);
   await defineJobs(deps.jobs);
   for (const { setting, kind, handler, busyGroups } of jobs) {
-    const count = deps.config.jobs === null ? kind.concurrency : (deps.config.jobs.get(setting) ?? 0);
+    const isFixed = deps.config.jobs === null || setting === null;
+    const count = isFixed ? kind.concurrency : (deps.config.jobs?.get(setting) ?? 0);
     // Where `busyGroups` decides, the number in `QUIRE_JOBS` only switches the kind on.
-    const slots = deps.config.jobs === null || busyGroups !== undefined ? kind : resizeSlots(kind, count);
+    const slots = isFixed || busyGroups !== undefined ? kind : resizeSlots(kind, count);
     if (count > 0) deps.jobs.work(slots, telemetry === null ? handler : traced(telemetry, kind, handler), busyGroups);
   }
   const stopping = new AbortController();
@@ -154,9 +170,9 @@ export async function startWorker(deps: WorkerDeps, telemetry: JobTracer | null)
   };
 }
 
-/** A job kind with its handler, and its name in `QUIRE_JOBS`. */
+/** A job kind with its handler and its name in `QUIRE_JOBS`, or null if every worker runs it. */
 interface Job {
-  setting: JobKindName;
+  setting: JobKindName | null;
   kind: JobKind<object>;
   handler: JobHandler<object>;
   /** Groups whose jobs this process does not take now. */
@@ -174,7 +190,7 @@ interface Task {
   run(): Promise<void>;
 }
 
-function job<Data extends object>(setting: JobKindName, kind: JobKind<Data>, handler: JobHandler<Data>): Job {
+function job<Data extends object>(setting: Job['setting'], kind: JobKind<Data>, handler: JobHandler<Data>): Job {
   // Only jobs of this kind reach the handler.
   return { setting, kind, handler: handler as JobHandler<object> };
 }

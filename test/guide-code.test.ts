@@ -66,8 +66,11 @@ function readBlocks(): CodeBlock[] {
 const blocks = readBlocks();
 const inLanguage = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language));
 
-/** Bash calls this function for every program that is not in `PATH`. */
-const RECORDER = 'command_not_found_handle() { { printf "%s\\0" "$@"; printf "\\1"; } >> "$CALLS"; }; cd() { :; }';
+/**
+ * Bash calls this function for every program that is not in `PATH`. It writes once, because the programs of a pipe run
+ * at the same time.
+ */
+const RECORDER = `command_not_found_handle() { printf '%s\\0' "$@" $'\\1' >> "$CALLS"; }; cd() { :; }`;
 
 /** Runs a block. Returns the calls of programs: name and arguments. */
 function recordCalls({ at, code }: CodeBlock, folder: string): string[][] {
@@ -84,7 +87,7 @@ function recordCalls({ at, code }: CodeBlock, folder: string): string[][] {
   } catch (error) {
     assert.fail(`${at}: ${(error as { stderr?: Buffer }).stderr}`);
   }
-  const records = readFileSync(log, 'utf8').split('\u0001').slice(0, -1);
+  const records = readFileSync(log, 'utf8').split('\u0001\0').slice(0, -1);
   return records.map((record) => record.split('\0').slice(0, -1));
 }
 

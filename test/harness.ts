@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { Registry } from 'prom-client';
 import { addKey, type NewKey } from '../src/accounts/add-key.ts';
 import { Authenticator } from '../src/accounts/authenticator.ts';
@@ -159,6 +159,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     recordUsage: billing.recordUsage,
     chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
     logCall: (call) => requestLog.add(call),
+    recordsContents: (organizationId) => requestLog.contents.isRecording(organizationId),
     countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
@@ -294,11 +295,14 @@ export function errorFields({ json }: Pick<Answer, 'json'>) {
   return { message, ...rest };
 }
 
-const ajv = new Ajv({ strict: false, allErrors: true });
+const ajv = new Ajv({ strict: false, allErrors: true, code: { optimize: false } });
+/** Compiling takes longer than most tests: once for each schema. */
+const validators = new WeakMap<object, ValidateFunction>();
 
 /** Asserts that the value matches the schema and has no additional fields. */
 export function assertSchema(schema: object, value: unknown): void {
-  const validate = ajv.compile(closed(schema) as object);
+  const validate = validators.get(schema) ?? ajv.compile(closed(schema) as object);
+  validators.set(schema, validate);
   assert.ok(validate(value), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`);
 }
 

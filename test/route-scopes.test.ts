@@ -19,6 +19,7 @@ const ANY_KEY: Record<string, string> = {
   'GET /v1/usage/summary': 'as `GET /v1/usage`',
   'GET /v1/requests': 'requests of the own organization without texts, as `GET /v1/usage`',
   'GET /v1/requests/:request_id': 'as the list',
+  'GET /v1/requests/:request_id/contents': 'contents of the own requests; of others only with the scope `keys`',
 };
 
 const SESSION = 'the handler requires a session';

@@ -20,6 +20,17 @@ const fileSource = (id: string) => ({ type: 'file_upload', name: 'Files', config
 
 /** Every field with an id, as `ROUTE field`. */
 export const ID_FIELDS: Record<string, IdField> = {
+  'POST /v1/budgets key_ids': {
+    resource: 'key_id',
+    body: (id) => ({ name: 'Team', amount_micros: 1, key_ids: [id] }),
+    status: 400,
+  },
+  'PATCH /v1/budgets/:budget_id key_ids': {
+    resource: 'key_id',
+    url: ({ budget_id }) => `/v1/budgets/${budget_id}`,
+    body: (id) => ({ key_ids: [id] }),
+    status: 400,
+  },
   'POST /v1/chat/completions knowledge_bases': {
     resource: 'kb_id',
     body: (id) => ({ ...CHAT, knowledge_bases: [id] }),
@@ -71,6 +82,12 @@ export const ID_FIELDS: Record<string, IdField> = {
   },
   ...Object.fromEntries(
     ['POST /v1/responses', 'POST /v1/responses/input_tokens'].map((route): [string, IdField] => [
+      `${route} prompt.id`,
+      { resource: 'prompt_id', body: (id) => ({ model: 'general-8b', input: 'text', prompt: { id } }) },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['POST /v1/responses', 'POST /v1/responses/input_tokens'].map((route): [string, IdField] => [
       `${route} tools.connector_id`,
       {
         resource: 'server_id',
@@ -120,6 +137,12 @@ export const ID_FIELDS: Record<string, IdField> = {
       },
     ]),
   ),
+  'POST /v1/chats preset_id': { resource: 'preset_id', body: (id) => ({ preset_id: id }) },
+  'POST /v1/chats/:chat_id/messages preset_id': {
+    resource: 'preset_id',
+    url: ({ chat_id }) => `/v1/chats/${chat_id}/messages`,
+    body: (id) => ({ model: 'general-8b', text: 'text', preset_id: id }),
+  },
   'PATCH /v1/chats/:chat_id current_message_id': {
     resource: 'message_id',
     url: ({ chat_id }) => `/v1/chats/${chat_id}`,
@@ -134,6 +157,11 @@ export const ID_FIELDS: Record<string, IdField> = {
     resource: 'kb_id',
     url: ({ chat_id }) => `/v1/chats/${chat_id}/messages`,
     body: (id) => ({ model: 'general-8b', text: 'text', knowledge_base_ids: [id] }),
+  },
+  'POST /v1/chats/:chat_id/messages attachment_ids': {
+    resource: 'attachment_id',
+    url: ({ chat_id }) => `/v1/chats/${chat_id}/messages`,
+    body: (id) => ({ model: 'general-8b', text: 'text', attachment_ids: [id] }),
   },
   'POST /v1/batches input_file_id': {
     resource: 'batch_file_id',
@@ -232,10 +260,18 @@ export const ID_FIELDS: Record<string, IdField> = {
   },
 };
 
+const PRESETS = 'only owners manage presets; `src/chat-presets/chat-presets.test.ts` tries foreign ids';
+
 /** Fields that are not ids of an organization's resources, as `field` or `ROUTE field`, with the reason. */
 export const EXEMPT_FIELDS: Record<string, string> = {
   'PATCH /v1/session organization_id': 'only sessions have one; `src/users/users.test.ts` tries foreign ids',
   'POST /v1/own-keys knowledge_base_ids': 'only users have own keys; checked as those of `POST /v1/admin/keys`',
+  ...Object.fromEntries(
+    ['POST /v1/chat-presets', 'PATCH /v1/chat-presets/:preset_id'].flatMap((route) => [
+      [`${route} knowledge_base_ids`, PRESETS],
+      [`${route} tools.server_id`, PRESETS],
+    ]),
+  ),
   'messages.tool_calls.id': 'chosen by the caller',
   'messages.tool_call_id': 'chosen by the caller',
   'input.tool_calls.id': 'chosen by the caller',

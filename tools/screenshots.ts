@@ -32,10 +32,11 @@ interface ExampleData {
   keyId: string;
 }
 
-/** A page: its file name, its path, and an action before the picture is taken. */
+/** A page or page state: file name, path, and actions before navigation and before the screenshot. */
 interface Shot {
   name: string;
   path(data: ExampleData): string;
+  prepare?(page: Page): Promise<void>;
   act?(page: Page): Promise<void>;
 }
 
@@ -44,6 +45,7 @@ const page = (name: string, path = `/${name}`): Shot => ({ name, path: () => pat
 const SHOTS: readonly Shot[] = [
   page('sign-in'),
   page('start', '/'),
+  { name: 'chat', path: () => '/chat', act: askInChat },
   page('overview'),
   { name: 'playground', path: ({ knowledgeBaseId }) => `/playground?kb=${knowledgeBaseId}`, act: ask },
   page('knowledge-bases'),
@@ -57,23 +59,57 @@ const SHOTS: readonly Shot[] = [
     path: ({ knowledgeBaseId }) => `/knowledge-bases/${knowledgeBaseId}?tab=sources`,
   },
   { name: 'search-test', path: ({ knowledgeBaseId }) => `/knowledge-bases/${knowledgeBaseId}?tab=search`, act: search },
+  {
+    name: 'evaluations',
+    path: ({ knowledgeBaseId }) => `/knowledge-bases/${knowledgeBaseId}?tab=evaluations`,
+  },
   page('files'),
   page('batches'),
   { name: 'batch', path: ({ batchId }) => `/batches/${batchId}` },
   page('guardrails'),
+  page('mcp-servers'),
   page('keys'),
   { name: 'key', path: ({ keyId }) => `/keys/${keyId}` },
   page('members'),
   page('usage'),
+  page('prompts'),
+  page('presets'),
+  page('feedback'),
+  page('alerts'),
+  page('alert-channels', '/alerts/channels'),
+  page('budgets', '/alerts/budgets'),
+  {
+    name: 'connectors',
+    path: ({ knowledgeBaseId }) => `/knowledge-bases/${knowledgeBaseId}?tab=sources`,
+    act: openGallery,
+  },
+  page('requests'),
+  { name: 'request', path: () => '/requests', act: openRow },
   page('models'),
+  page('servers', '/models?tab=servers'),
   page('cache'),
   page('audit'),
   page('organizations'),
   page('settings'),
   page('configuration', '/settings/instance'),
-  page('reference', '/docs'),
+  page('reference', '/docs/guide/api/generate'),
+  page('guide', '/docs/guide'),
   { name: 'palette', path: () => '/overview', act: openPalette },
+  { name: 'state-form', path: () => '/keys', act: openForm },
+  { name: 'state-empty', path: () => '/knowledge-bases', prepare: (opened) => fulfill(opened, 200, EMPTY_LIST) },
+  {
+    name: 'state-error',
+    path: () => '/knowledge-bases',
+    prepare: (opened) => fulfill(opened, 503, UNAVAILABLE),
+    act: waitForError,
+  },
+  { name: 'state-loading', path: () => '/keys', act: loadForever },
+  page('state-not-found', '/nothing'),
 ];
+const EMPTY_LIST = { object: 'list', data: [], has_more: false, first_id: null, last_id: null };
+const UNAVAILABLE = {
+  error: { message: 'The database is not available.', type: 'server_error', param: null, code: 'x' },
+};
 
 useEmbeddedDatabases();
 const named = new Set(process.argv.slice(2));
@@ -86,10 +122,12 @@ try {
     const opened = await test.newPage({ ...options, reducedMotion: 'reduce' });
     await opened.context().addCookies(cookies);
     for (const shot of SHOTS.filter(({ name }) => named.size === 0 || named.has(name))) {
+      await shot.prepare?.(opened);
       await test.open(shot.path(data), opened);
       await shot.act?.(opened);
       const file = join(FOLDER, `${shot.name}-${variant}.webp`);
       writeFileSync(file, await capture(opened));
+      await opened.unrouteAll();
       console.log(file.slice(ROOT.length + 1));
     }
     await opened.context().close();
@@ -111,6 +149,55 @@ async function ask(opened: Page): Promise<void> {
   await opened.getByLabel('Ask something').fill(QUESTION);
   await opened.keyboard.press('Enter');
   await opened.getByText('Sources').first().waitFor({ timeout: 120_000 });
+}
+
+async function askInChat(opened: Page): Promise<void> {
+  await opened.getByRole('button', { name: 'Knowledge base', exact: true }).click();
+  await opened.getByRole('option', { name: 'Harbour' }).click();
+  await opened.getByLabel('Ask about your documents').fill(QUESTION);
+  await opened.keyboard.press('Enter');
+  await opened.locator('.chat-turn').getByText('Details').waitFor({ timeout: 120_000 });
+  await waitForPage(opened);
+}
+
+/** Waits for the page of the cited document; phones do not show it. */
+async function waitForPage(opened: Page): Promise<void> {
+  const image = opened.locator('img.page-image');
+  if (!(await opened.getByRole('complementary', { name: 'Sources' }).isVisible())) return;
+  await image.waitFor({ state: 'attached', timeout: 120_000 });
+  await image.evaluate((page) => (page as unknown as { decode(): Promise<void> }).decode());
+}
+
+async function openRow(opened: Page): Promise<void> {
+  await opened.locator('tbody tr').first().click();
+  await opened.getByRole('dialog').waitFor();
+}
+
+async function openForm(opened: Page): Promise<void> {
+  await opened.getByRole('button', { name: 'Create key' }).click();
+  await opened.getByRole('dialog').getByLabel('Name').fill('Support bot');
+}
+
+async function openGallery(opened: Page): Promise<void> {
+  await opened.getByRole('button', { name: 'Add data source' }).first().click();
+  await opened.getByRole('dialog').waitFor();
+}
+
+async function waitForError(opened: Page): Promise<void> {
+  await opened.getByRole('alert').waitFor();
+}
+
+/** Mocks the list of knowledge bases. */
+async function fulfill(opened: Page, status: number, json: object): Promise<void> {
+  await opened.route('**/v1/knowledge-bases?*', (route) => route.fulfill({ status, json }));
+}
+
+/** Opens the page of files with a list that never loads. */
+async function loadForever(opened: Page): Promise<void> {
+  await opened.route('**/v1/files?*', () => {});
+  await opened.goto(new URL('/files', opened.url()).href);
+  await opened.locator('.loading').first().waitFor();
+  await delay(POLL_MS * 2);
 }
 
 async function openPalette(opened: Page): Promise<void> {
@@ -149,6 +236,19 @@ async function createExampleData({ service, page: signedIn, call }: ConsoleTest)
     topic_deny_list: [{ topic: 'acme corp', action: 'block' }],
     apply_to: ['both'],
   });
+  await call('POST', '/v1/prompts', {
+    name: 'Ferry notice',
+    text: 'Write a notice for {{audience}} that the ferry of {{time}} is cancelled because of {{reason}}.',
+  });
+  await call('POST', '/v1/chat-presets', {
+    name: 'Harbour desk',
+    instructions: 'Answer briefly and cite the handbook.',
+    knowledge_base_ids: [knowledgeBaseId],
+    published: true,
+  });
+  await call('POST', '/v1/budgets', { name: 'Support team', amount_micros: 200_000_000, thresholds: [80, 100] });
+  await call('POST', '/v1/alert-channels', { type: 'webhook', name: 'Pager', url: 'https://hooks.example/quire' });
+  await rateAnswer(call, knowledgeBaseId);
   await call('POST', '/v1/admin/invitations', { role: 'developer', note: 'Grace, platform team' });
   await call('POST', '/v1/admin/organizations', { name: 'Shipyard' });
   const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: key });
@@ -159,6 +259,18 @@ async function createExampleData({ service, page: signedIn, call }: ConsoleTest)
     await stream.finalChatCompletion().catch((error) => assert.match(String(error), /policy/));
   }
   return { knowledgeBaseId, documentId, keyId, batchId: await finishedBatch(service) };
+}
+
+/** Asks in a chat and rates the answer. */
+async function rateAnswer(call: ConsoleTest['call'], knowledgeBaseId: string): Promise<void> {
+  const { id: chatId } = await call<{ id: string }>('POST', '/v1/chats', {});
+  const messages = `/v1/chats/${chatId}/messages`;
+  const message = { text: QUESTION, model: 'general-8b', knowledge_base_ids: [knowledgeBaseId] };
+  const { id } = await call<{ id: string }>('POST', messages, message);
+  const isRunning = async () =>
+    (await call<{ duration_ms: number | null }>('GET', `${messages}/${id}`)).duration_ms === null;
+  while (await isRunning()) await delay(POLL_MS);
+  await call('PUT', `${messages}/${id}/feedback`, { rating: 'down', comment: 'The two long tones are missing.' });
 }
 
 /** Runs a batch of three questions to its end. */
@@ -194,7 +306,8 @@ async function processedDocument(call: ConsoleTest['call'], knowledgeBaseId: str
     const { data } = await call<{ data: { id: string; name: string; status: string }[] }>('GET', path);
     const done = data.filter(({ status }) => status === 'completed');
     const handbook = done.find(({ name }) => name === 'handbook.pdf');
-    if (done.length === expected && handbook !== undefined) return handbook.id;
+    // Each sheet of a spreadsheet is a document.
+    if (new Set(done.map(({ name }) => name)).size === expected && handbook !== undefined) return handbook.id;
     await delay(POLL_MS);
   }
 }

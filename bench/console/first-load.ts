@@ -3,22 +3,19 @@
  * page shows its data and its main thread is idle. `npm run bench:console:load -- [--rounds N]`; see bench/README.md.
  */
 import { parseArgs } from 'node:util';
-import type { Page } from 'playwright-core';
 import { type ConsoleTest, startConsole } from '../../test/browser/console-page.ts';
+import { countTransfers, type Transfers } from '../../test/browser/count-transfers.ts';
 import { useEmbeddedDatabases } from '../../test/spawned-service.ts';
 import { summarize } from '../harness/statistics.ts';
 import { formatSummary, renderTable } from '../harness/text-table.ts';
+import { MAIN_PAGES } from './main-pages.ts';
 
-const PAGES = ['/sign-in', '/', '/overview', '/knowledge-bases', '/playground', '/usage'];
 const BYTES_PER_KB = 1000;
 /** Without a long task for this time, the main thread is idle. */
 const QUIET_MS = 500;
 
 /** One load of a page. Times in ms since the navigation. */
-interface Load {
-  scriptBytes: number;
-  allBytes: number;
-  requests: number;
+interface Load extends Transfers {
   firstPaintMs: number;
   interactiveMs: number;
 }
@@ -28,7 +25,7 @@ useEmbeddedDatabases();
 const test = await startConsole();
 try {
   const rows: string[][] = [];
-  for (const path of PAGES) {
+  for (const path of MAIN_PAGES) {
     const loads: Load[] = [];
     for (let round = 0; round < Number(flags.rounds); round += 1) loads.push(await load(test, path));
     const column = (value: (load: Load) => number, digits: number) =>
@@ -65,21 +62,6 @@ async function load(console: ConsoleTest, path: string): Promise<Load> {
   });
   await page.context().close();
   return { ...transferred, ...times };
-}
-
-/** Counts the compressed bytes of all responses from now on. */
-async function countTransfers(page: Page): Promise<Pick<Load, 'scriptBytes' | 'allBytes' | 'requests'>> {
-  const totals = { scriptBytes: 0, allBytes: 0, requests: 0 };
-  const scripts = new Set<string>();
-  const session = await page.context().newCDPSession(page);
-  await session.send('Network.enable');
-  session.on('Network.responseReceived', ({ requestId, type }) => type === 'Script' && scripts.add(requestId));
-  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    totals.requests += 1;
-    totals.allBytes += encodedDataLength;
-    if (scripts.has(requestId)) totals.scriptBytes += encodedDataLength;
-  });
-  return totals;
 }
 
 /** Runs in the page: keeps the end of the last task of the main thread above 50 ms. */

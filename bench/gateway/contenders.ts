@@ -5,7 +5,7 @@ import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
-import { FEATURE_SETS, type Features, startWithFeatures } from './features.ts';
+import { FEATURE_SETS, type Features, startWithFeatures, startWithRecording } from './features.ts';
 import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from './portkey.ts';
 import { PROTOCOLS, type ProtocolName, type ProtocolTarget, startForProtocols } from './protocols.ts';
 
@@ -13,7 +13,10 @@ const READY_LIMIT_MS = 30_000;
 const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
 
 /** `direct` is the mock upstream itself: the limit of load generator and mock. */
-export type ContenderName = ('direct' | 'bare' | 'portkey' | 'processes') | keyof typeof FEATURE_SETS | ProtocolName;
+export type ContenderName =
+  | ('direct' | 'bare' | 'portkey' | 'processes' | 'recording')
+  | keyof typeof FEATURE_SETS
+  | ProtocolName;
 
 /** A running chat completion endpoint. */
 export interface GatewayContender extends Target {
@@ -55,6 +58,15 @@ export async function startFeatureContenders(progress: (line: string) => void): 
   for (const [name, { label, features }] of sets) {
     await field.enter(name, label, async () => withKey(await startWithFeatures(`${mock.origin}/v1`, features)));
   }
+  return field;
+}
+
+/** Starts the mock upstream, and the service with recording of contents disabled and enabled. */
+export async function startRecordingContenders(progress: (line: string) => void): Promise<GatewayField> {
+  const field = new FieldBuilder(progress);
+  const upstreamUrl = `${(await field.enterMock()).origin}/v1`;
+  await field.enter('quire', 'recording off', async () => withKey(await startQuire(upstreamUrl)));
+  await field.enter('recording', 'recording on', async () => withKey(await startWithRecording(upstreamUrl)));
   return field;
 }
 

@@ -39,6 +39,18 @@ export async function startWithFeatures(
   }
 }
 
+/** Starts a service that records redacted prompts and answers. */
+export async function startWithRecording(upstreamUrl: string): Promise<RunningQuire> {
+  const quire = await startQuire(upstreamUrl);
+  try {
+    await send(quire, 'PATCH', '/v1/request-recording', { enabled: true });
+    return quire;
+  } catch (error) {
+    await quire.stop();
+    throw error;
+  }
+}
+
 /** A policy that screens input and output by categories and topics. Nothing in the benchmark is flagged. */
 async function createPolicy(quire: RunningQuire): Promise<void> {
   const topics = Array.from({ length: TOPICS }, (_, index) => ({ topic: `forbidden${index}`, action: 'block' }));

@@ -12,6 +12,8 @@ export interface GatewayPlan {
   warmupIterations: number;
   seconds: number;
   warmupSeconds: number;
+  /** Warm-up of each contender in seconds. V8 optimizes the code of each process separately. */
+  warmupLoadSeconds: number;
 }
 
 /** Latency added to the direct response of the same iteration, per round, in milliseconds. */
@@ -72,6 +74,12 @@ export async function measureGateways(
 ): Promise<Measurements> {
   const memory = contenders.map((contender) => startMemory(contender));
   const found: Measurements = { latency: [], throughput: [], memory };
+  for (const target of plan.warmupLoadSeconds > 0 ? contenders : []) {
+    progress(`warming up ${target.label}`);
+    const connections = Math.max(...plan.connections);
+    const warmUp = { stream: false, connections, warmupSeconds: 0, seconds: plan.warmupLoadSeconds };
+    await load.throughput({ kind: 'throughput', target, ...warmUp });
+  }
   for (let round = 1; round <= plan.rounds; round++) {
     for (const stream of [false, true]) {
       const kind = stream ? 'streamed' : 'not streamed';

@@ -3,8 +3,9 @@
  * With `--features`: Quire alone, with rate limits, a guardrail policy and credits on and off.
  * With `--protocols`: Quire alone, chat completions beside the other protocols.
  * With `--processes`: Quire alone, with one and two API processes.
- * `npm run bench:gateway -- [--quick] [--features | --protocols | --processes] [--rounds N] [--seconds N]
- * [--json FILE]`; see bench/README.md.
+ * With `--recording`: Quire alone, without and with the recording of prompts and answers.
+ * `npm run bench:gateway -- [--quick] [--features | --protocols | --processes | --recording] [--rounds N]
+ * [--seconds N] [--warmup SECONDS] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +15,7 @@ import {
   startFeatureContenders,
   startProcessContenders,
   startProtocolContenders,
+  startRecordingContenders,
 } from './contenders.ts';
 import { LoadClient } from './load-client.ts';
 import { type GatewayPlan, measureGateways } from './measure.ts';
@@ -26,6 +28,7 @@ const FULL: GatewayPlan = {
   warmupIterations: 100,
   seconds: 3,
   warmupSeconds: 1,
+  warmupLoadSeconds: 0,
 };
 const QUICK: GatewayPlan = { ...FULL, rounds: 2, sequentialIterations: 200, warmupIterations: 50, seconds: 1 };
 
@@ -35,8 +38,10 @@ const { values: flags } = parseArgs({
     features: { type: 'boolean', default: false },
     protocols: { type: 'boolean', default: false },
     processes: { type: 'boolean', default: false },
+    recording: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    warmup: { type: 'string' },
     json: { type: 'string', default: join(BENCH_SCRATCH, 'gateway.json') },
   },
 });
@@ -45,15 +50,17 @@ function choosePlan(): GatewayPlan {
   const plan = flags.quick ? QUICK : FULL;
   return {
     ...plan,
-    ...((flags.protocols || flags.processes) && { connections: [32] }),
+    ...((flags.protocols || flags.processes || flags.recording) && { connections: [32] }),
     rounds: Number(flags.rounds ?? plan.rounds),
     seconds: Number(flags.seconds ?? plan.seconds),
+    warmupLoadSeconds: Number(flags.warmup ?? plan.warmupLoadSeconds),
   };
 }
 
 function chooseField(): typeof startContenders {
   if (flags.protocols) return startProtocolContenders;
   if (flags.processes) return startProcessContenders;
+  if (flags.recording) return startRecordingContenders;
   return flags.features ? startFeatureContenders : startContenders;
 }
 

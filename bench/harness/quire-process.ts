@@ -56,7 +56,7 @@ export async function startQuire(
         ...upstream,
         ...settings,
       },
-      ready: /(http:\/\/127\.0\.0\.1:\d+)/,
+      ready: /^Quire is ready at (http:\/\/127\.0\.0\.1:\d+)/m,
       readyLimitMs: READY_LIMIT_MS,
       onOutput,
     });

@@ -46,12 +46,18 @@ const fillDay = (start: number, rows: number) => `
       "start_ms": 700, "duration_ms": 60}]'::jsonb end
   from (select n, ${start} + (n * ${DAY_MS - 1}::bigint / ${rows}) as ms from generate_series(1, ${rows}) n) as day`;
 
+/** Keys of the caller's organization, which made nine of ten requests. */
+const FILL_KEYS = `insert into organizations (id, name) values ('${CALLER.organizationId}', 'bench');
+  insert into api_keys (id, organization_id, name, hash, hint, scopes)
+    select 'key_' || lpad(n::text, 26, '0'), '${CALLER.organizationId}', 'bot ' || n, 'hash ' || n, '', '{}'
+    from generate_series(0, 199) n where n % 10 <> 0`;
+
 async function fill(db: Database, rows: number, now: number): Promise<void> {
+  await db.execute(FILL_KEYS);
   const perDay = Math.round(rows / DAYS);
   for (let day = DAYS - 1; day >= 0; day -= 1) {
     const start = now - (day + 1) * DAY_MS;
-    await createPartitions(db, start);
-    await createPartitions(db, start + DAY_MS);
+    for (const time of [start, start + DAY_MS]) await createPartitions(db, 'request_log', time);
     await db.execute(`set statement_timeout = 0; ${fillDay(start, perDay)}`);
     logProgress(`day ${DAYS - day} of ${DAYS}`);
   }
@@ -75,6 +81,10 @@ const cases = (now: number): Record<string, RequestsQuery> => {
     'errors, 30 days': { status: 'error' },
     '5xx, 30 days': { status: '5xx' },
     'one key, 30 days': { key_id: `key_${'17'.padStart(26, '0')}` },
+    'name of one key, 30 days': { search: 'bot 199' },
+    'name of 50 keys, 30 days': { search: 'bot' },
+    'name of 50 keys, 5xx, 30 days': { search: 'bot', status: '5xx' },
+    'name of no key, 30 days': { search: 'nobody' },
     'key without requests, 30 days': { key_id: `key_${'900'.padStart(26, '0')}` },
     'rare model, 30 days': { model: 'rare-model' },
     'unknown model, 24 hours': { ...since(1), model: 'none' },

@@ -1,5 +1,6 @@
 import '@fontsource-variable/inter/wght.css';
-import '@mantine/core/styles.css';
+import './ui/inter.css';
+import '@mantine/core/styles.layer.css';
 import './ui/console.css';
 import { MantineProvider, mergeThemeOverrides } from '@mantine/core';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -56,7 +57,7 @@ function ThemeProvider({ children }: { children: ReactNode }) {
   const common = useCommonMessages();
   const named = useMemo(() => {
     const defaultProps = { closeButtonProps: { 'aria-label': common.close } };
-    // A dialog that an entry of a menu opens is in the menu for React: the menu must not take its arrow keys.
+    // Keys of a dialog are no shortcuts of the page below it.
     const modalProps = { ...defaultProps, onKeyDown: (event: KeyboardEvent) => event.stopPropagation() };
     return mergeThemeOverrides(theme, {
       components: { Modal: { defaultProps: modalProps }, Drawer: { defaultProps } },

@@ -14,6 +14,7 @@ import {
 import { useSyncExternalStore } from 'react';
 import { isWaitingForService, loadPage, subscribeToWaiting } from './api/load-page.ts';
 import { sessionQuery } from './api/session.ts';
+import { parseFeedbackSearch } from './evaluations/feedback-search.ts';
 import { parseFileSearch } from './files/search-parameters.ts';
 import { parseKnowledgeBaseSearch } from './knowledge-bases/search-parameters.ts';
 import { parsePlaygroundSearch } from './playground/search.ts';
@@ -115,6 +116,7 @@ const parseCreate = ({ create }: Record<string, unknown>): { create?: true | und
 const pages = [
   homeRoute,
   page('/start', () => import('./start/start.tsx'), 'StartPage', noSearch),
+  page('/chat/shared/$shareId', () => import('./chat/shared-chat.tsx'), 'SharedChatPage', noSearch),
   page('/chat/{-$chatId}', () => import('./chat/chat-page.tsx'), 'ChatPage', noSearch),
   page('/overview', () => import('./usage/overview.tsx'), 'OverviewPage', parsePeriodSearch),
   page('/playground', () => import('./playground/playground.tsx'), 'PlaygroundPage', parsePlaygroundSearch),
@@ -165,6 +167,13 @@ const pages = [
       ...parseCreate(search),
     }),
   ),
+  page('/presets', () => import('./presets/presets.tsx'), 'PresetsPage', parseCreate),
+  page(
+    '/prompts',
+    () => import('./prompts/prompts.tsx'),
+    'PromptsPage',
+    (search) => ({ ...parseNameSearch(search), ...texts(search, ['prompt']), ...parseCreate(search) }),
+  ),
   page('/mcp-servers', () => import('./mcp-servers/mcp-servers.tsx'), 'McpServersPage', parseCreate),
   page(
     '/models',
@@ -173,6 +182,10 @@ const pages = [
     (search) => texts(search, ['q', 'tab']),
   ),
   page('/requests', () => import('./requests/requests.tsx'), 'RequestsPage', parseRequestSearch),
+  page('/feedback', () => import('./evaluations/feedback-page.tsx'), 'FeedbackPage', parseFeedbackSearch),
+  page('/alerts', () => import('./alerts/alerts.tsx'), 'AlertsPage', noSearch),
+  page('/alerts/channels', () => import('./alerts/channels.tsx'), 'AlertChannelsPage', noSearch),
+  page('/alerts/budgets', () => import('./alerts/budgets.tsx'), 'BudgetsPage', noSearch),
   page('/usage', () => import('./usage/usage.tsx'), 'UsagePage', parseUsageSearch),
   page('/cache', () => import('./cache/cache.tsx'), 'CachePage', parsePeriodSearch),
   page('/organizations', () => import('./instance/organizations.tsx'), 'OrganizationsPage', parseNameSearch),

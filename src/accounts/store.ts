@@ -3,14 +3,12 @@ import type { Sql } from '../db/db.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 import { notify } from '../db/notifications.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
+import { UNIQUE_VIOLATION } from '../db/sql-states.ts';
 import type { RateLimits } from '../lib/caller.ts';
 import { apiKeys, organizations } from './tables.ts';
 
 export type OrganizationRow = typeof organizations.$inferSelect;
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
-
-/** SQLSTATE. */
-const UNIQUE_VIOLATION = '23505';
 
 /** Inserts an organization; resolves with false when the name exists. */
 export async function insertOrganization(

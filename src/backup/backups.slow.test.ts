@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFolderStore } from '../blobs/folder-store.ts';
 import { type EmbeddedDatabase, openEmbedded } from '../db/embedded/open-embedded.ts';
 import { archiveSettings } from '../db/embedded/settings.ts';
+import { files } from '../files/tables.ts';
+import { newId } from '../lib/ids.ts';
 import { createLogger } from '../lib/logger.ts';
 import { Backups } from './backups.ts';
 import { planRestore } from './plan-restore.ts';
@@ -38,7 +42,7 @@ describe('backups of a database whose target fails', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const open = async (backupMaxPendingMegabytes = 40) => {
+  const open = async (backupMaxPendingMegabytes = 40, store = blobs) => {
     const config = {
       dataDir: join(folder, 'data'),
       backupUrl: target,
@@ -48,7 +52,7 @@ describe('backups of a database whose target fails', () => {
       backupArchiveSeconds: 3600,
       backupMaxPendingMegabytes,
     };
-    const backups = await Backups.open({ db, blobs, logger, now: () => Date.now() + aheadMs, config });
+    const backups = await Backups.open({ db, blobs: store, logger, now: () => Date.now() + aheadMs, config });
     assert.ok(backups !== null);
     return backups;
   };
@@ -111,5 +115,50 @@ describe('backups of a database whose target fails', () => {
     await unlimited.create();
     const { backups: complete } = await inventory(unlimited);
     assert.equal(complete.length, 2, 'the oldest was deleted');
+  });
+
+  /** Gives up WAL in the archiver of `backups`. */
+  const giveUp = async ({ archiver }: Backups) => {
+    await fill(3);
+    await archiver.limitPending();
+  };
+
+  it('ends with an error when earlier WAL of its own time was given up than the last', async () => {
+    await db.sql.insert(files).values({
+      id: newId('file'),
+      organizationId: newId('organization'),
+      filename: 'a.txt',
+      purpose: 'knowledge-base',
+      bytes: 1,
+      sha256: createHash('sha256').update('x').digest('hex'),
+      blobKey: 'x',
+      status: 'processed',
+      createdAt: new Date(),
+    });
+    const read = async () => {
+      if (backups.archiver.droppedSegments === 0) await giveUp(backups);
+      return Readable.from([Buffer.from('x')]);
+    };
+    const backups = await open(40, { read } as unknown as BlobStore);
+    aheadMs += RETRY_MS;
+    await assert.rejects(backups.create(), /WAL that the backup needs was given up/);
+    await db.sql.delete(files);
+  });
+
+  it('knows a gap that begins while the target is listed after a backup', async () => {
+    const backups = await open();
+    const repository = await backups.openRepository(never);
+    const listBackups = repository.listBackups.bind(repository);
+    repository.listBackups = async (...parameters) => {
+      const listed = await listBackups(...parameters);
+      if (backups.archiver.droppedSegments === 0) await giveUp(backups);
+      return listed;
+    };
+    aheadMs += RETRY_MS;
+    const first = await backups.create();
+    assert.equal(backups.archiver.hasGap, true);
+    await backups.createIfDue(never);
+    assert.notEqual(backups.last?.id, first.id);
+    assert.equal(backups.archiver.hasGap, false);
   });
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Deps } from '../deps.ts';
 import { nextCronTime } from '../lib/next-cron-time.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { rejectOnAbort } from '../lib/reject-on-abort.ts';
 import { type BackupProgress, createBackup } from './create-backup.ts';
 import type { BackupManifest } from './manifest.ts';
 import { openTarget } from './open-target.ts';
@@ -30,7 +31,8 @@ export class Backups {
   readonly #deps: BackupDeps;
   readonly #target: BackupTarget;
   readonly #stopping = new AbortController();
-  #repository: BackupRepository | null = null;
+  /** The repository that is open or being opened. */
+  #repository: Promise<BackupRepository> | null = null;
   /** Undefined until the target was listed. */
   #last: BackupManifest | null | undefined = undefined;
   #creating: Promise<BackupManifest> | null = null;
@@ -80,12 +82,19 @@ export class Backups {
     return this.#last === null ? 0 : nextCronTime(backupSchedule, new Date(this.#last.startedAt)).getTime();
   }
 
-  /** Opens the repository and claims it for this database. */
-  async openRepository(signal: AbortSignal): Promise<BackupRepository> {
-    if (this.#repository !== null) return this.#repository;
+  /** Opens the repository. Concurrent calls share one claim: another claim would replace the salt of the key. */
+  openRepository(signal: AbortSignal): Promise<BackupRepository> {
+    this.#repository ??= this.#claimRepository().catch((error: unknown) => {
+      this.#repository = null;
+      throw error;
+    });
+    return rejectOnAbort(this.#repository, signal);
+  }
+
+  async #claimRepository(): Promise<BackupRepository> {
+    const { signal } = this.#stopping;
     const repository = await BackupRepository.open(this.#target, this.#deps.config.backupPassphrase, signal);
     await repository.claim(await selectSystem(this.#deps.db), signal);
-    this.#repository = repository;
     return repository;
   }
 
@@ -147,11 +156,14 @@ export class Backups {
         this.progress = progress;
       },
     };
+    const { droppedSegments } = this.archiver;
     const manifest = await createBackup(deps, signal);
-    this.archiver.hasGap = hasGapBehind(await readInventory(repository, signal), manifest);
+    const isBehindGap = hasGapBehind(await readInventory(repository, signal), manifest);
+    // The inventory does not show WAL that was dropped while it was read.
+    this.archiver.hasGap = isBehindGap || this.archiver.droppedSegments > droppedSegments;
     this.#last = manifest;
     this.#retryAtMs = 0;
-    await pruneBackups(this.#deps, repository, config.backupKeep, signal);
+    await pruneBackups(deps, repository, config.backupKeep, signal);
     return manifest;
   }
 

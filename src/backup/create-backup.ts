@@ -200,8 +200,9 @@ async function untilArchived(
 ): Promise<void> {
   for (;;) {
     await archiver.archive(signal);
-    for await (const _ of repository.list(`wal/${lastSegment}-`, signal)) return;
+    // Before the check of the last segment: earlier segments may have been dropped while the files were copied.
     if (archiver.droppedSegments > droppedSegments) throw new Error('WAL that the backup needs was given up');
+    for await (const _ of repository.list(`wal/${lastSegment}-`, signal)) return;
     await delay(ARCHIVE_POLL_MS, undefined, { signal });
   }
 }

@@ -12,8 +12,12 @@ const FILE_MODE = 0o600;
 /** Subfolder of incomplete objects: a rename is atomic only within a file system. */
 const INCOMPLETE = 'unfinished';
 
-/** Opens a folder as a backup target. The first `put` creates it. */
+/** Age after which no process writes to an incomplete object any more. */
+const ABANDONED_MS = 24 * 60 * 60_000;
+
+/** Opens a folder as a backup target. The first `put` creates it, and removes what killed processes left there. */
 export function openFolderTarget(folder: string): BackupTarget {
+  let cleaned: Promise<void> | null = null;
   const objectPath = (name: string) => {
     requireObjectName(name);
     return join(folder, name);
@@ -25,6 +29,8 @@ export function openFolderTarget(folder: string): BackupTarget {
       const temporary = join(folder, INCOMPLETE, randomBytes(12).toString('hex'));
       try {
         await mkdir(dirname(temporary), { recursive: true, mode: FOLDER_MODE });
+        cleaned ??= removeAbandoned(dirname(temporary));
+        await cleaned;
         await writeSynced(temporary, source, signal);
         const created = await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
         await rename(temporary, path);
@@ -53,6 +59,14 @@ export function openFolderTarget(folder: string): BackupTarget {
     },
     close: async () => {},
   };
+}
+
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const { name } of await readEntries(folder)) {
+    const path = join(folder, name);
+    const stats = await stat(path).catch(() => null);
+    if (stats !== null && stats.mtimeMs < Date.now() - ABANDONED_MS) await rm(path, { force: true }).catch(() => {});
+  }
 }
 
 async function writeSynced(path: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {

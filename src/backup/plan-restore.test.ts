@@ -105,6 +105,28 @@ describe('the plan of a restore', () => {
     assert.equal(hasGapBehind({ ...inventory, wal: [] }, a), false);
   });
 
+  it('takes no abandoned segment for a missing one of the newest timeline', () => {
+    const history = parseWalObjectName(walObjectName('00000002.history', T0));
+    const [a] = inventory.backups;
+    assert.ok(history !== null && a !== undefined);
+    // Timeline 2 lacks segment 257, which timeline 1 has from before the restore.
+    const restored: BackupInventory = {
+      backups: [a],
+      wal: sorted([...inventory.wal, history, segment(2, 256, 10), segment(2, 258, 21)]),
+      history: '1\t1/00A00000\tbefore 2026-11-24 10:02:30\n',
+    };
+    assert.equal(planRestore(restored, { id: null, atMs: null }).untilMs, T0 + 10 * MINUTE);
+    assert.equal(hasGapBehind(restored, a), true);
+    // Before the restored database has archived WAL, the archive ends with the segment that timeline 1 was left in.
+    const abandoned = { ...restored, wal: sorted([...inventory.wal, history]) };
+    const { untilMs, wal } = planRestore(abandoned, { id: null, atMs: null });
+    assert.equal(untilMs, T0 + 3 * MINUTE);
+    assert.deepEqual(
+      wal.map(({ file }) => file),
+      ['00000002.history', ...[254, 255, 256].map((number) => segmentName(1, number))],
+    );
+  });
+
   it('follows the newest timeline, and leaves out what a restore abandoned', () => {
     // Restored to minute 4: timeline 2 left timeline 1 in segment 257, whose backup `b` and later WAL are abandoned.
     const history = parseWalObjectName(walObjectName('00000002.history', T0));
@@ -118,6 +140,14 @@ describe('the plan of a restore', () => {
     assert.deepEqual(
       usableBackups(restored).map(({ id }) => id),
       ['a', 'c'],
+    );
+    // Of two backups of the abandoned timeline, one ended in the segment in which it was left.
+    const [first] = restored.backups;
+    assert.ok(first !== undefined);
+    const early = [first, backup('in', 1, [256, 256], 2), backup('behind', 1, [256, 257], 2.5)];
+    assert.deepEqual(
+      usableBackups({ ...restored, backups: early }).map(({ id }) => id),
+      ['a', 'in'],
     );
     const plan = planRestore(restored, { id: null, atMs: T0 + 19 * MINUTE });
     assert.deepEqual([plan.backup.id, plan.untilMs], ['a', T0 + 21 * MINUTE]);

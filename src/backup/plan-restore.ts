@@ -86,11 +86,13 @@ export function reachableWal(
   { wal, history, backups }: BackupInventory,
   backup: BackupManifest,
 ): Pick<RestorePlan, 'wal' | 'untilMs'> {
-  const line = new Set([...parseHistory(history).map(({ timeline }) => timeline), newestTimeline(wal, backups)]);
+  /** Last segment of each timeline that leads to the newest one. A restore abandoned the later ones. */
+  const ends = new Map(parseHistory(history).map(({ timeline, leftAt }) => [timeline, leftAt]));
+  ends.set(newestTimeline(wal, backups), Number.POSITIVE_INFINITY);
   const byNumber = new Map<number, ArchivedWal[]>();
   for (const file of wal) {
-    if (!isSegment(file.file) || !line.has(walTimeline(file.file))) continue;
     const number = segmentNumber(file.file);
+    if (!isSegment(file.file) || number > (ends.get(walTimeline(file.file)) ?? -1)) continue;
     byNumber.set(number, [...(byNumber.get(number) ?? []), file]);
   }
   const reachable = wal.filter(({ file }) => !isSegment(file));

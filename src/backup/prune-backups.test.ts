@@ -73,7 +73,8 @@ describe('retention of backups', () => {
     utimesSync(join(folder, name), seconds, seconds);
   }
 
-  const prune = (keep: number) => pruneBackups({ db, logger }, repository, keep, never);
+  const archiver = { deleteContent: (_: string, deleteUnused: () => Promise<boolean>) => deleteUnused() };
+  const prune = (keep: number) => pruneBackups({ db, logger, archiver }, repository, keep, never);
 
   it('keeps the newest backups with the WAL from the oldest of them, and their keys', async () => {
     // Ids do not sort by time, and a restore between b and c has begun a timeline.

@@ -2,14 +2,18 @@ import type { Deps } from '../deps.ts';
 import type { BackupManifest } from './manifest.ts';
 import { type BackupRepository, baseObjectName, secretsObjectName } from './repository.ts';
 import { isContentUsed } from './store.ts';
+import type { WalArchiver } from './wal-archiver.ts';
 import { isSegment, segmentNumber } from './wal-names.ts';
+
+/** Dependencies of the retention of backups. */
+export type PruneDeps = Pick<Deps, 'db' | 'logger'> & { archiver: Pick<WalArchiver, 'deleteContent'> };
 
 /**
  * Deletes the oldest base backups beyond `keep`, and then what no remaining one needs: older WAL, and contents of files
  * that were deleted before the oldest remaining one. May be called twice.
  */
 export async function pruneBackups(
-  { db, logger }: Pick<Deps, 'db' | 'logger'>,
+  deps: PruneDeps,
   repository: BackupRepository,
   keep: number,
   signal: AbortSignal,
@@ -25,9 +29,9 @@ export async function pruneBackups(
     await repository.target.delete(secretsObjectName(id), signal);
   }
   const wal = await deleteWal(repository, oldest, signal);
-  const blobs = await deleteBlobs(db, repository, backups.slice(-keep), signal);
+  const blobs = await deleteBlobs(deps, repository, backups.slice(-keep), signal);
   if (outdated.length + wal + blobs > 0) {
-    logger.info({ backups: outdated.length, wal, blobs }, 'outdated backups deleted');
+    deps.logger.info({ backups: outdated.length, wal, blobs }, 'outdated backups deleted');
   }
 }
 
@@ -53,7 +57,7 @@ const DIGITS = [...'0123456789abcdef'];
  * remaining backup began: a file with it may have been created and deleted between two backups.
  */
 async function deleteBlobs(
-  { sql }: Deps['db'],
+  { db, archiver }: PruneDeps,
   repository: BackupRepository,
   remaining: readonly BackupManifest[],
   signal: AbortSignal,
@@ -70,9 +74,12 @@ async function deleteBlobs(
       for await (const { sha256 } of repository.readBlobList(id, signal)) old.delete(sha256);
     }
     for (const [sha256, name] of old) {
-      if (await isContentUsed(sql, sha256)) continue;
-      await repository.target.delete(name, signal);
-      deleted += 1;
+      const isDeleted = await archiver.deleteContent(sha256, async () => {
+        if (await isContentUsed(db.sql, sha256)) return false;
+        await repository.target.delete(name, signal);
+        return true;
+      });
+      if (isDeleted) deleted += 1;
     }
   }
   return deleted;

@@ -121,7 +121,7 @@ class BaseRestore {
     let files = 0;
     try {
       for (let after = ''; ; ) {
-        const contents = await selectContents(sql, { since: new Date(0), after, limit: PAGE });
+        const contents = await selectContents(sql, { after, limit: PAGE });
         const write = async (content: ArchivedContent, each: AbortSignal) => {
           if (await this.#writeBlob(blobs, content, each)) files += 1;
           else missing.push(content.id);

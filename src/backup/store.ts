@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, gte, like, sum } from 'drizzle-orm';
+import { and, asc, count, eq, gt, gte, like, lte, sum } from 'drizzle-orm';
 import type { Database, Sql } from '../db/db.ts';
 import { files } from '../files/tables.ts';
 
@@ -7,15 +7,21 @@ export type ArchivedContent = Pick<typeof files.$inferSelect, 'id' | 'blobKey' |
 
 const CONTENT = { id: files.id, blobKey: files.blobKey, sha256: files.sha256, bytes: files.bytes };
 
-/** Contents of files of all organizations that were created since a time, in pages by file id. */
+/** Selects blobs of files of all organizations in pages by file id, optionally of files created within a period. */
 export function selectContents(
   sql: Sql,
-  page: { since: Date; after: string; limit: number },
+  page: { since?: Date; until?: Date; after: string; limit: number },
 ): Promise<ArchivedContent[]> {
   return sql
     .select(CONTENT)
     .from(files)
-    .where(and(gt(files.id, page.after), gte(files.createdAt, page.since)))
+    .where(
+      and(
+        gt(files.id, page.after),
+        page.since && gte(files.createdAt, page.since),
+        page.until && lte(files.createdAt, page.until),
+      ),
+    )
     .orderBy(asc(files.id))
     .limit(page.limit);
 }

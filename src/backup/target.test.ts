@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -98,6 +98,26 @@ targetConformance('folder', async () => {
     rmSync(folder, { recursive: true });
   };
   return { url: join(folder, '.'), remove };
+});
+
+describe('the folder as a backup target', () => {
+  it('removes what killed processes left incomplete a day ago', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quire-target-'));
+    const incomplete = join(folder, 'unfinished');
+    mkdirSync(incomplete);
+    const dayAgo = Date.now() / 1000 - 24 * 60 * 60;
+    for (const [name, time] of [
+      ['abandoned', dayAgo - 60],
+      ['running', dayAgo + 600],
+    ] as const) {
+      writeFileSync(join(incomplete, name), 'x');
+      utimesSync(join(incomplete, name), time, time);
+    }
+    const target = await openTarget(folder);
+    await target.put('a', content(1), forever);
+    assert.deepEqual(readdirSync(incomplete), ['running']);
+    rmSync(folder, { recursive: true });
+  });
 });
 
 let server: S3Server;

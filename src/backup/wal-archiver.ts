@@ -89,6 +89,21 @@ export class WalArchiver {
     return this.#running;
   }
 
+  /** Deletes a content that a later run archives again if a new file has it. Runs and deletions do not overlap. */
+  deleteContent(sha256: string, deleteUnused: () => Promise<boolean>): Promise<boolean> {
+    const deleting = this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#recentBlobs.delete(sha256);
+        return deleteUnused();
+      });
+    this.#running = deleting.then(
+      () => {},
+      () => {},
+    );
+    return deleting;
+  }
+
   /**
    * Gives up the WAL that waits when it is too much for the disk. Does not wait for a run, because the target may never
    * respond to it.
@@ -134,7 +149,8 @@ export class WalArchiver {
     const startedMs = this.#deps.now();
     const sinceMs = (this.#blobsSinceMs ?? this.#last?.completeMs ?? OVERLAP_MS) - OVERLAP_MS;
     if (this.#recentBlobs.size > MAX_RECENT) this.#recentBlobs.clear();
-    const files = { since: new Date(sinceMs), recent: this.#recentBlobs };
+    // Later files belong to later segments. Without this bound, fast uploads would keep the loop running forever.
+    const files = { since: new Date(sinceMs), until: new Date(startedMs), recent: this.#recentBlobs };
     await archiveNewBlobs(this.#deps, repository, files, signal);
     this.#blobsSinceMs = startedMs;
   }

@@ -34,7 +34,9 @@ export class WalFeed {
   readonly #fetches = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
-  #failure: { error: unknown } | null = null;
+  readonly #requested = new Set<string>();
+  /** Errors of fetches by PostgreSQL's file name. */
+  readonly #failures = new Map<string, unknown>();
 
   private constructor(cluster: string, repository: BackupRepository, wal: readonly ArchivedWal[]) {
     this.#folder = join(cluster, FOLDER);
@@ -50,9 +52,12 @@ export class WalFeed {
     return feed;
   }
 
-  /** Throws the error of a fetch: the server took the file for absent, and ended its recovery too early. */
+  /**
+   * Throws the error of the fetch of a requested file: the server took the file for absent, and ended its recovery too
+   * early. Files that were only fetched ahead are not needed.
+   */
   throwIfFailed(): void {
-    if (this.#failure !== null) throw this.#failure.error;
+    for (const [file, error] of this.#failures) if (this.#requested.has(file)) throw error;
   }
 
   /** Removes the fetched files. */
@@ -76,6 +81,7 @@ export class WalFeed {
   }
 
   async #provide(requested: string): Promise<void> {
+    this.#requested.add(requested);
     const at = this.#wal.findIndex(({ file }) => file === requested);
     if (at === -1) return writeFile(join(this.#folder, `${requested}.absent`), '');
     const upcoming = this.#wal.slice(at, at + 1 + AHEAD);
@@ -99,7 +105,7 @@ export class WalFeed {
       await rename(`${path}.new`, path);
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      this.#failure ??= { error };
+      this.#failures.set(file, error);
       await writeFile(`${path}.absent`, '');
     }
   }

@@ -68,7 +68,7 @@ async function commit(
       const { organizationId, caller, outputExpirySeconds } = batch;
       const times = { createdAt: at, expiresAt: addSeconds(at, outputExpirySeconds) };
       const state = { purpose: 'batch', status: 'processed', statusDetails: null, ...times } as const;
-      await commitFile(sql, { id, organizationId, createdBy: caller.keyId, ...content, ...state });
+      await commitFile(sql, { id, organizationId, createdBy: caller.keyId, privateTo: null, ...content, ...state });
       return id;
     };
     const files = { outputFileId: await create(output), errorFileId: await create(errors) };

@@ -102,6 +102,13 @@ describe('ranges of a batch', () => {
     await assertBilledOnce(id, 40);
   });
 
+  it('run no line of a batch that a process whose clock is ahead has ended as expired', async () => {
+    const id = await plan(3);
+    await api.db.sql.update(batches).set({ expiredAt: new Date() }).where(eq(batches.id, id));
+    await take()(createWorker(), never);
+    assert.equal(countCalls(), 0);
+  });
+
   it('two last ranges that end at the same time enqueue one finalization', async (t) => {
     const id = await plan(20);
     const worker = createWorker();

@@ -40,7 +40,7 @@ export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics'
     {
       schema: {
         summary: 'List the batches',
-        description: 'The short form, oldest first unless `order` is `desc`.',
+        description: 'Returns evaluations without details, oldest first unless `order` is `desc`.',
         tags,
         querystring: BatchListQuery,
         response: { 200: listSchema(ListedBatch) },

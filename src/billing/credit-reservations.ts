@@ -104,41 +104,65 @@ export class CreditReservations {
   }
 
   #reserveWithin(
-    { hasBalance, budget }: SpendingLimits,
+    limits: SpendingLimits,
     call: Call,
     toBounds: () => CostBounds,
   ): Reservation | null | Promise<Reservation | null> {
-    if (!hasBalance && budget === null) return null;
+    if (!limits.hasBalance && limits.budget === null && limits.groupBudgets.length === 0) return null;
     const bounds = toBounds();
     if (bounds.maxMicros === 0) return null;
-    const request = { call, bounds, hasBalance, budget };
-    const balance = hasBalance ? this.#balanceShare(call) : null;
-    const budgeted = budget === null ? null : this.#budgetShare(call, budget);
-    const fromBalance = balance?.reserve(bounds) ?? null;
-    const fromBudget = budgeted?.reserve(bounds) ?? null;
-    const isComplete = (balance === null || fromBalance !== null) && (budgeted === null || fromBudget !== null);
-    if (isComplete) return this.#reservation(request, bounds.maxMicros, balance, budgeted);
-    if (fromBalance !== null) balance?.settle(fromBalance, 0);
-    if (fromBudget !== null) budgeted?.settle(fromBudget, 0);
+    const request = { ...limits, call, bounds };
+    const taken = this.#accounts(request).map(({ account }) => {
+      const share = this.#share(account);
+      return { share, micros: share.reserve(bounds) };
+    });
+    const isComplete = taken.every(({ micros }) => micros !== null);
+    if (isComplete) return this.#reservation(request, bounds.maxMicros, taken);
+    for (const { share, micros } of taken) if (micros !== null) share.settle(micros, 0);
     return this.#reserveExtending(request);
   }
 
-  /** Takes the share of the balance after the one of the budget is granted: an unused share is soon given back. */
-  async #reserveExtending(request: ReservationRequest): Promise<Reservation> {
-    const { call, bounds, hasBalance, budget } = request;
-    const budgeted = budget === null ? null : this.#budgetShare(call, budget);
-    const fromBudget = budgeted === null ? bounds.maxMicros : await this.#take(budgeted, bounds);
-    if (fromBudget === null) throw budgetExceeded(budget);
-    const balance = hasBalance ? this.#balanceShare(call) : null;
-    let granted: number | null = null;
-    try {
-      granted = balance === null ? fromBudget : await this.#take(balance, { ...bounds, maxMicros: fromBudget });
-      if (granted === null) throw insufficientCredits('The credits of your organization do not cover this request.');
-    } finally {
-      // What the balance does not cover goes back to the budget.
-      budgeted?.settle(fromBudget - (granted ?? 0), 0);
+  /** Accounts that limit a call: budgets first, then the balance. */
+  #accounts({ call: { caller }, hasBalance, budget, groupBudgets }: ReservationRequest): LimitingAccount[] {
+    const { keyId, organizationId } = caller;
+    const accounts: LimitingAccount[] = [];
+    if (budget !== null) {
+      const period = budgetPeriod(budget, this.#now());
+      const account = { id: `${keyId}/${period}`, budget: { keyId, period } };
+      accounts.push({ account, exceeded: () => budgetExceeded(budget) });
     }
-    return this.#reservation(request, granted, balance, budgeted);
+    const period = budgetPeriod({ period: 'month' }, this.#now());
+    for (const { id, name } of groupBudgets) {
+      const account = { id: `${organizationId}/${id}/${period}`, budget: { keyId: id, period }, isGroup: true };
+      const message = `The monthly budget '${name}' of your organization does not cover this request.`;
+      accounts.push({ account, exceeded: () => insufficientCredits(message) });
+    }
+    if (hasBalance) {
+      const message = 'The credits of your organization do not cover this request.';
+      accounts.push({ account: { id: organizationId, budget: null }, exceeded: () => insufficientCredits(message) });
+    }
+    return accounts;
+  }
+
+  /** Reserves from the accounts in sequence, from the balance last. Unused shares are returned soon. */
+  async #reserveExtending(request: ReservationRequest): Promise<Reservation> {
+    const taken: { share: CreditShare; micros: number }[] = [];
+    let { maxMicros } = request.bounds;
+    try {
+      for (const { account, exceeded } of this.#accounts(request)) {
+        const share = this.#share(account);
+        const micros = await this.#take(share, { ...request.bounds, maxMicros });
+        if (micros === null) throw exceeded();
+        taken.push({ share, micros });
+        maxMicros = micros;
+      }
+    } catch (error) {
+      for (const { share, micros } of taken) share.settle(micros, 0);
+      throw error;
+    }
+    // If a later account does not cover the call, the earlier accounts get their shares back.
+    for (const { share, micros } of taken) share.settle(micros - maxMicros, 0);
+    return this.#reservation(request, maxMicros, taken);
   }
 
   /** Reserves from a share, extending its lease when necessary; null when less than the minimum is left. */
@@ -215,33 +239,28 @@ export class CreditReservations {
     return share;
   }
 
-  #balanceShare(call: Call): CreditShare {
-    return this.#share({ id: call.caller.organizationId, budget: null });
-  }
-
-  #budgetShare({ caller: { keyId } }: Call, budget: KeyBudget): CreditShare {
-    const period = budgetPeriod(budget, this.#now());
-    return this.#share({ id: `${keyId}/${period}`, budget: { keyId, period } });
-  }
-
   #reservation(
-    { call, budget }: ReservationRequest,
+    { call, budget, hasBalance, groupBudgets }: ReservationRequest,
     grantedMicros: number,
-    balance: CreditShare | null,
-    budgeted: CreditShare | null,
+    taken: readonly { share: CreditShare }[],
   ): Reservation {
-    if (budgeted !== null && budget !== null) this.#warn(call, budgeted, budget);
+    const shares = taken.map(({ share }) => share);
+    const keyShare = budget === null ? undefined : shares[0];
+    if (keyShare !== undefined && budget !== null) this.#warn(call, keyShare, budget);
+    const groups = shares.flatMap(({ account: { isGroup, budget: group } }) =>
+      isGroup && group !== null ? [{ id: group.keyId, period: group.period }] : [],
+    );
     const charge = {
       processId: this.#lease.id,
-      hasBalance: balance !== null,
-      budgetPeriod: budgeted?.account.budget?.period ?? null,
+      hasBalance,
+      budgetPeriod: keyShare?.account.budget?.period ?? null,
+      ...(groupBudgets.length > 0 && { budgets: groups }),
     };
     let isSettled = false;
     const settle = (costMicros: number) => {
       if (isSettled) return;
       isSettled = true;
-      balance?.settle(grantedMicros, costMicros);
-      budgeted?.settle(grantedMicros, costMicros);
+      for (const share of shares) share.settle(grantedMicros, costMicros);
     };
     return { grantedMicros, charge, settle };
   }
@@ -259,6 +278,12 @@ export class CreditReservations {
   }
 }
 
+/** An account that limits a call, and the error when it does not cover the call. */
+interface LimitingAccount {
+  account: CreditAccount;
+  exceeded(): Error;
+}
+
 /** A call with what limits it. */
 interface ReservationRequest extends SpendingLimits {
   call: Call;
@@ -267,7 +292,6 @@ interface ReservationRequest extends SpendingLimits {
 
 const PERIOD_NAMES = { day: 'daily', month: 'monthly', total: 'total' } as const;
 
-function budgetExceeded(budget: KeyBudget | null): Error {
-  const name = budget === null ? '' : `${PERIOD_NAMES[budget.period]} `;
-  return insufficientCredits(`The ${name}budget of this API key does not cover this request.`);
+function budgetExceeded({ period }: KeyBudget): Error {
+  return insufficientCredits(`The ${PERIOD_NAMES[period]} budget of this API key does not cover this request.`);
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql as fragment, gt, gte, isNull, lt, sum } from 'drizzle-orm';
+import { and, asc, eq, sql as fragment, gt, gte, inArray, isNull, lt, type SQL, sum } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
@@ -7,6 +7,7 @@ import { invalidValue } from '../errors.ts';
 import { isRunning } from '../leases/process-lease.ts';
 import type { KeyBudget } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import type { BudgetRow } from './budgets/store.ts';
 import { revokeEverywhere, revokeLeases } from './revoke-leases.ts';
 import { creditLeases, creditTransactions, keySpend, usageDaily, usageRecords } from './tables.ts';
 import { firstIdAt, rolledUpUntil } from './usage-store.ts';
@@ -163,19 +164,38 @@ export async function readKeySpend(
   return row?.spentMicros ?? sumKeyUsage(sql, keyId, period);
 }
 
-/** Adds up the cost of a key's calls in a period, in micros: from the daily sums, and from the records after them. */
-export async function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<number> {
+/** Sums the cost of a key's calls in a period, in micros. */
+export const sumKeyUsage = (sql: Sql, keyId: string, period: string): Promise<number> =>
+  sumCosts(sql, period, { records: eq(usageRecords.keyId, keyId), daily: eq(usageDaily.keyId, keyId) });
+
+/** Sums the cost of an organization's calls in a period, in micros. `keyIds`: keys and users to include; null: all. */
+export function sumGroupUsage(
+  sql: Sql,
+  { organizationId, keyIds }: Pick<BudgetRow, 'organizationId' | 'keyIds'>,
+  period: string,
+): Promise<number> {
+  const isCounted = (table: typeof usageRecords | typeof usageDaily) =>
+    and(eq(table.organizationId, organizationId), keyIds === null ? undefined : inArray(table.keyId, keyIds));
+  return sumCosts(sql, period, { records: isCounted(usageRecords), daily: isCounted(usageDaily) });
+}
+
+/** Sums costs from the daily totals and from the usage records after them. */
+async function sumCosts(
+  sql: Sql,
+  period: string,
+  isCounted: { records: SQL | undefined; daily: SQL | undefined },
+): Promise<number> {
   const start = period === 'total' ? 0 : Date.parse(period);
   const recordsFrom = Math.max(start, (await rolledUpUntil(sql)) ?? start);
   const [recent] = await sql
     .select({ total: sum(usageRecords.costMicros) })
     .from(usageRecords)
-    .where(and(eq(usageRecords.keyId, keyId), gte(usageRecords.id, firstIdAt(recordsFrom))));
+    .where(and(isCounted.records, gte(usageRecords.id, firstIdAt(recordsFrom))));
   const days = and(gte(usageDaily.day, toDay(start)), lt(usageDaily.day, toDay(recordsFrom)));
   const [daily] = await sql
     .select({ total: sum(usageDaily.costMicros) })
     .from(usageDaily)
-    .where(and(eq(usageDaily.keyId, keyId), days));
+    .where(and(isCounted.daily, days));
   return Number(recent?.total ?? 0) + Number(daily?.total ?? 0);
 }
 

@@ -2,7 +2,8 @@ import { and, eq, sql as fragment, ne, not, sum } from 'drizzle-orm';
 import { apiKeys, organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import { isRunning } from '../leases/process-lease.ts';
-import { sumKeyUsage } from './credits.ts';
+import { selectBudget } from './budgets/store.ts';
+import { sumGroupUsage, sumKeyUsage } from './credits.ts';
 import { creditLeases, keySpend } from './tables.ts';
 
 /**
@@ -10,11 +11,13 @@ import { creditLeases, keySpend } from './tables.ts';
  */
 const SPARE_DIVISOR = 32;
 
-/** What a lease holds a part of: the balance of an organization, or the budget of a key in one period. */
+/** Account of a lease: the balance of an organization, or the budget of a key or a group in one period. */
 export interface CreditAccount {
-  /** Id of the organization, or `key id/period`. */
+  /** Id of the organization, `key id/period`, or `organization id/budget id/period`. */
   id: string;
   budget: { keyId: string; period: string } | null;
+  /** Set for the budget of a group; `keyId` is then the id of the budget. */
+  isGroup?: boolean;
 }
 
 /** A lease after its extension, in micros. */
@@ -67,7 +70,7 @@ export function extendLease(
  */
 async function lockAccount(
   sql: Sql,
-  { id, budget }: CreditAccount,
+  { id, budget, isGroup = false }: CreditAccount,
 ): Promise<{ limitMicros: number | null; spentMicros: number }> {
   if (budget === null) {
     const [organization] = await sql
@@ -84,19 +87,23 @@ async function lockAccount(
       .from(keySpend)
       .where(and(eq(keySpend.keyId, keyId), eq(keySpend.period, period)))
       .for('no key update');
+  const group = isGroup ? await selectBudget(sql, keyId) : null;
+  // The budget was deleted, or is no longer enforced.
+  if (isGroup && !group?.isEnforced) return { limitMicros: null, spentMicros: 0 };
   let [spend] = await lock();
   if (spend === undefined) {
-    const spentMicros = await sumKeyUsage(sql, keyId, period);
+    const spentMicros = group ? await sumGroupUsage(sql, group, period) : await sumKeyUsage(sql, keyId, period);
     await sql.insert(keySpend).values({ keyId, period, spentMicros }).onConflictDoNothing();
     [spend] = await lock();
   }
+  if (group !== null) return { limitMicros: group.amountMicros, spentMicros: spend?.spentMicros ?? 0 };
   const [key] = await sql.select({ budget: apiKeys.budget }).from(apiKeys).where(eq(apiKeys.id, keyId));
   return { limitMicros: key?.budget?.limitMicros ?? null, spentMicros: spend?.spentMicros ?? 0 };
 }
 
 /**
  * Lowers leases of this process to the given amounts, in micros; 0 ends a lease. Returns all leases as they were
- * before: those that are missing have expired, and those of 0 were revoked.
+ * before: missing leases have expired, and leases of 0 were revoked.
  */
 export async function lowerLeases(
   sql: Sql,

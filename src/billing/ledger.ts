@@ -31,8 +31,15 @@ const INSERT = `insert into usage_records (${COLUMNS}) select ${FIELDS} from jso
 const INSERT_AND_CHARGE = `
   with rows as materialized (
     select ${FIELDS}, charge->>'processId' as process_id, (charge->>'hasBalance')::boolean as has_balance,
-      charge->>'budgetPeriod' as budget_period
+      charge->>'budgetPeriod' as budget_period, charge->'budgets' as group_budgets
     from json_to_recordset($1::json) as row (${TYPES}, charge json)
+  ),
+  spends as materialized (
+    select id, key_id as holder, budget_period as period, key_id || '/' || budget_period as account
+    from rows where budget_period is not null
+    union all
+    select rows.id, part->>'id', part->>'period', organization_id || '/' || (part->>'id') || '/' || (part->>'period')
+    from rows, json_array_elements(group_budgets) as part
   ),
   balances as materialized (
     select id, balance_micros from organizations
@@ -41,7 +48,7 @@ const INSERT_AND_CHARGE = `
   ),
   budgets as materialized (
     select key_id, period from key_spend
-    where (key_id, period) in (select key_id, budget_period from rows) and (select count(*) from balances) >= 0
+    where (key_id, period) in (select holder, period from spends) and (select count(*) from balances) >= 0
     order by key_id, period for no key update
   ),
   priced as (
@@ -58,7 +65,7 @@ const INSERT_AND_CHARGE = `
     select process_id, account, sum(cost_micros) as cost from (
       select process_id, organization_id as account, cost_micros from charged where has_balance
       union all
-      select process_id, key_id || '/' || budget_period, cost_micros from charged where budget_period is not null
+      select process_id, account, cost_micros from charged join spends using (id)
     ) as part group by process_id, account
   ),
   leases as materialized (
@@ -73,8 +80,8 @@ const INSERT_AND_CHARGE = `
   ),
   charge_budgets as (
     update key_spend set spent_micros = spent_micros + total
-    from (select key_id, budget_period, sum(cost_micros) as total from charged group by 1, 2) as sums
-    where key_spend.key_id = sums.key_id and key_spend.period = budget_period
+    from (select holder, period, sum(cost_micros) as total from charged join spends using (id) group by 1, 2) as sums
+    where key_spend.key_id = holder and key_spend.period = sums.period
   )
   update credit_leases set amount_micros = greatest(0, amount_micros - cost)
   from leases where credit_leases.process_id = leases.process_id and credit_leases.account = leases.account`;

@@ -3,6 +3,7 @@ import { apiKeys, organizations } from '../accounts/tables.ts';
 import type { Database } from '../db/db.ts';
 import type { Caller, KeyBudget } from '../lib/caller.ts';
 import { ReadCache } from '../lib/read-cache.ts';
+import { type BudgetRow, selectEnforcedBudgets } from './budgets/store.ts';
 
 /** How long limits are trusted without a query: a bound for the case that a notification is lost. */
 const LIMITS_TTL_MS = 3_000;
@@ -14,6 +15,8 @@ export interface SpendingLimits {
   /** Whether the organization has a balance; false: unlimited. */
   hasBalance: boolean;
   budget: KeyBudget | null;
+  /** Enforced budgets of the organization and of groups that contain the key. */
+  groupBudgets: readonly Pick<BudgetRow, 'id' | 'name'>[];
 }
 
 interface CachedLimits extends SpendingLimits {
@@ -58,12 +61,15 @@ export class SpendingLimitsCache {
   }
 
   async #read({ organizationId, keyId }: Pick<Caller, 'organizationId' | 'keyId'>): Promise<CachedLimits> {
-    const [row] = await this.#db.sql
+    const { sql } = this.#db;
+    // Sequential, so that one call does not use two database connections.
+    const groupBudgets = await selectEnforcedBudgets(sql, organizationId, keyId);
+    const [row] = await sql
       .select({ balanceMicros: organizations.balanceMicros, budget: apiKeys.budget })
       .from(organizations)
       .leftJoin(apiKeys, and(eq(apiKeys.organizationId, organizations.id), eq(apiKeys.id, keyId)))
       .where(eq(organizations.id, organizationId));
     const hasBalance = row !== undefined && row.balanceMicros !== null;
-    return { organizationId, hasBalance, budget: row?.budget ?? null };
+    return { organizationId, hasBalance, budget: row?.budget ?? null, groupBudgets };
   }
 }

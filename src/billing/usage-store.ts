@@ -87,6 +87,23 @@ export async function selectCallerNames(
   return new Map((rows as { id: string; name: string }[]).map(({ id, name }) => [id, name]));
 }
 
+/**
+ * Selects the ids of API keys and, with `showsUsers`, of users whose name contains the text (case-insensitive), newest
+ * first. `organizationId` is null for all organizations.
+ */
+export async function selectCallerIds(
+  db: Database,
+  search: { text: string; organizationId: string | null; showsUsers: boolean; limit: number },
+): Promise<string[]> {
+  const isNamed = 'strpos(lower(name), lower($1)) > 0';
+  const statement = `select id from api_keys where ${isNamed} and ($2::text is null or organization_id = $2)
+    union all select id from users where $3 and ${isNamed}
+      and exists (select from members where user_id = users.id and ($2::text is null or organization_id = $2))
+    order by id desc limit $4`;
+  const { rows } = await db.execute(statement, [search.text, search.organizationId, search.showsUsers, search.limit]);
+  return (rows as { id: string }[]).map(({ id }) => id);
+}
+
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;
 

@@ -131,7 +131,7 @@ export async function boot(
     metrics,
     reserve: billing.reserve,
     recordUsage: telemetry === null ? billing.recordUsage : traceUsage(telemetry, billing),
-    logCall: await openRequestLog({ db, logger }, lifecycle),
+    ...(await openRequestLog({ db, logger }, lifecycle)),
     countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
@@ -234,13 +234,16 @@ function openPromptCache(
 async function openRequestLog(
   deps: Pick<Deps, 'db' | 'logger'>,
   lifecycle: ProcessLifecycle,
-): Promise<Deps['logCall']> {
+): Promise<Pick<Deps, 'logCall' | 'recordsContents'>> {
   const log = await lifecycle.start(
     'request log',
     () => new RequestLog({ ...deps, now: Date.now }),
     (started) => started.flush(),
   );
-  return (call) => log.add(call);
+  return {
+    logCall: (call) => log.add(call),
+    recordsContents: (organizationId) => log.contents.isRecording(organizationId),
+  };
 }
 
 function registerStoreMetrics(

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
+import { Nullable } from '../http/schema-types.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
 import {
@@ -141,7 +142,12 @@ export const ChatRequest = Type.Object(
     moderation: Type.Optional(
       Type.Unknown({ description: 'Ignored: guardrail policies of the organization screen calls.' }),
     ),
-    store: Type.Optional(Type.Boolean({ description: 'Ignored: chat completions are not stored.' })),
+    store: Type.Optional(
+      Type.Boolean({
+        description:
+          'Chat completions are not stored. If `false`, the request is also excluded from the recording of prompts and answers.',
+      }),
+    ),
     prediction: Type.Optional(Type.Unknown({ description: 'Ignored: it only speeds up an answer.' })),
     prompt_cache_retention: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
     prompt_cache_options: Type.Optional(Type.Unknown({ description: CACHE_NEEDS_NONE })),
@@ -162,8 +168,6 @@ export const ChatRequest = Type.Object(
 );
 
 export type ChatRequest = Static<typeof ChatRequest>;
-
-const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Logprob = Type.Object({
   token: Type.String(),

@@ -14,7 +14,7 @@ import { newId } from '../lib/ids.ts';
 import type { ChatCall } from './parse-call.ts';
 
 /** Dependencies of a chat completion. */
-export type ChatDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen'> & RetrievalDeps;
+export type ChatDeps = Pick<Deps, 'config' | 'countPrompt' | 'recordsContents' | 'screen'> & RetrievalDeps;
 
 /** A chat completion that has been accepted. */
 export interface ChatRun {

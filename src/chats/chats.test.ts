@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { sql as fragment } from 'drizzle-orm';
 import { until, withDeadline } from '../../test/deadline.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { chatPromptOf, playTurns, says } from '../../test/response-turns.ts';
 import { untilAborted } from '../../test/scripted-engine.ts';
 import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
 import { openUserSession, type SignedIn } from '../../test/support/open-session.ts';
+import { untilBlocked } from '../../test/support/until-blocked.ts';
 import type { GenerationRequest } from '../engines/engine.ts';
 import { newId } from '../lib/ids.ts';
 import { purgeResponses } from '../responses/purge-responses.ts';
@@ -57,6 +59,19 @@ describe('chats', () => {
     });
     return started.promise;
   };
+
+  it('keep the title that its owner gives while the first message is sent', async () => {
+    playTurns(api.engine, says('Nine.'));
+    const { id } = await create();
+    const [sending] = await api.db.sql.transaction(async (sql) => {
+      await sql.execute(fragment`update chats set title = 'Tides', is_title_final = true where id = ${id}`);
+      const running = send(id, { text: 'When is high water?' });
+      await untilBlocked(api.db, running);
+      return [running];
+    });
+    await sending;
+    assert.equal((await ada.send('GET', `/v1/chats/${id}`)).json.title, 'Tides');
+  });
 
   it('store messages and answers, whose branches models read', async () => {
     playTurns(api.engine, says('It is cold.'));

@@ -73,7 +73,7 @@ async function* writeMarkdown(
 }
 
 /** A message and its answer with the cited documents. */
-function toMarkdown({ text, created_at: createdAt, response }: ChatMessageResource): string {
+function toMarkdown({ text, attachments, created_at: createdAt, response }: ChatMessageResource): string {
   const sent = new Date(createdAt * 1000).toISOString().replace('T', ' ').slice(0, 16);
   const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const sources = new Set(
@@ -83,7 +83,9 @@ function toMarkdown({ text, created_at: createdAt, response }: ChatMessageResour
   );
   const answer = parts.map((part) => part.text).join('\n\n');
   return [
-    `\n## You, ${sent} UTC\n\n${text}\n\n## ${response.model}\n`,
+    `\n## You, ${sent} UTC\n\n${text}\n`,
+    ...(attachments.length === 0 ? [] : [`\nAttached: ${attachments.map(({ name }) => name).join(', ')}\n`]),
+    `\n## ${response.model}\n`,
     ...(answer === '' ? [] : [`\n${answer}\n`]),
     ...(response.error === null ? [] : [`\n*${response.error.message}*\n`]),
     ...(sources.size === 0 ? [] : [`\nSources:\n\n${[...sources].map((source) => `- ${source}`).join('\n')}\n`]),

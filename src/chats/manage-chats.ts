@@ -1,11 +1,20 @@
+import { summarizePresets } from '../chat-presets/apply-preset.ts';
+import { findChoosablePreset } from '../chat-presets/manage-presets.ts';
+import { selectDefaultPreset } from '../chat-presets/store.ts';
 import { findRow } from '../db/find-row.ts';
 import { page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue, notFound } from '../errors.ts';
+import { deleteOrphanedBlob } from '../files/orphaned-blobs.ts';
+import { deletePrivateFiles } from '../files/store.ts';
+import { removeKnowledgeBase } from '../knowledge-bases/delete-knowledge-base.ts';
+import { dropIndexTable } from '../knowledge-bases/drop-index-tables.ts';
+import { lockPrivateBase } from '../knowledge-bases/store.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import { deleteChatResponses } from '../responses/find-response.ts';
+import { selectAttachedFiles } from './attachment-store.ts';
 import type { ChatListQuery, ChatResource, CreateChat, UpdateChat } from './schema.ts';
 import {
   type ChatOwner,
@@ -21,41 +30,52 @@ import {
   updateChatRow,
 } from './store.ts';
 
-type ChatDeps = Pick<Deps, 'db' | 'now'>;
+/** Dependencies of the management of chats. */
+export type ChatHistoryDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'logger' | 'now'>;
 
 /** Creates a chat of the caller. Throws 400 naming an invalid field. */
-export async function createChat(deps: ChatDeps, { caller }: Call, body: CreateChat): Promise<ChatResource> {
+export async function createChat(deps: Pick<Deps, 'db' | 'now'>, call: Call, body: CreateChat): Promise<ChatResource> {
+  const { caller } = call;
   const now = new Date(deps.now());
   const row: ChatRow = {
     id: newId('chat'),
     organizationId: caller.organizationId,
     ownerId: caller.keyId,
     title: storable(body.title ?? '', 'title'),
+    isTitleFinal: body.title != null,
     isPinned: false,
     folder: body.folder == null ? null : storable(body.folder, 'folder'),
     currentMessageId: null,
     model: null,
     knowledgeBaseIds: [],
+    attachmentBaseId: null,
+    presetId: await initialPreset(deps, call, body.preset_id),
     createdAt: now,
     updatedAt: now,
   };
   await insertChat(deps.db.sql, row);
-  return viewChat(row, 0);
+  return viewWithCount(deps, row);
+}
+
+async function initialPreset(
+  deps: Pick<Deps, 'db'>,
+  call: Call,
+  id: string | null | undefined,
+): Promise<string | null> {
+  if (id === null) return null;
+  if (id === undefined) return (await selectDefaultPreset(deps.db.sql, call.caller.organizationId))?.id ?? null;
+  return (await findChoosablePreset(deps, call, id, 'preset_id')).id;
 }
 
 /** Lists the chats of the caller. */
-export async function listChats(deps: ChatDeps, { caller }: Call, query: ChatListQuery) {
+export async function listChats(deps: Pick<Deps, 'db' | 'now'>, { caller }: Call, query: ChatListQuery) {
   const bounds = pageBounds(query, 'chat');
-  const search = query.search === undefined ? undefined : storable(query.search, 'search');
-  const rows = await selectChats(deps.db.sql, caller, bounds, search);
-  const counts = await countMessages(
-    deps.db.sql,
-    rows.map(({ id }) => id),
-  );
-  return page(
-    rows.map((row) => viewChat(row, counts.get(row.id) ?? 0)),
-    bounds.limit,
-  );
+  const filters = {
+    search: query.search === undefined ? undefined : storable(query.search, 'search'),
+    folder: query.folder === undefined ? undefined : storable(query.folder, 'folder'),
+  };
+  const rows = await selectChats(deps.db.sql, caller, bounds, filters);
+  return page(await viewChats(deps, rows), bounds.limit);
 }
 
 /** Returns the caller's row. Throws 404 `chat_not_found`, also for the chat of another person. */
@@ -64,18 +84,23 @@ export async function findChat({ db }: Pick<Deps, 'db'>, { caller }: Call, id: s
 }
 
 /** Returns a chat. Throws as `findChat` does. */
-export async function getChat(deps: ChatDeps, call: Call, id: string): Promise<ChatResource> {
+export async function getChat(deps: Pick<Deps, 'db' | 'now'>, call: Call, id: string): Promise<ChatResource> {
   return viewWithCount(deps, await findChat(deps, call, id));
 }
 
 /** Changes a chat. Throws as `findChat` does, and 400 for a message that is not one of the chat. */
-export async function updateChat(deps: ChatDeps, call: Call, id: string, body: UpdateChat): Promise<ChatResource> {
+export async function updateChat(
+  deps: Pick<Deps, 'db' | 'now'>,
+  call: Call,
+  id: string,
+  body: UpdateChat,
+): Promise<ChatResource> {
   await findChat(deps, call, id);
   const { title, pinned, folder, current_message_id: current } = body;
   if (current !== undefined && (await selectChatMessage(deps.db.sql, id, current)) === null)
     throw notFound('chat_message', current, 'current_message_id');
   const changes = {
-    ...(title !== undefined && { title: storable(title, 'title') }),
+    ...(title !== undefined && { title: storable(title, 'title'), isTitleFinal: true }),
     ...(pinned !== undefined && { isPinned: pinned }),
     ...(folder !== undefined && { folder: folder === null ? null : storable(folder, 'folder') }),
     ...(current !== undefined && { currentMessageId: current }),
@@ -85,18 +110,28 @@ export async function updateChat(deps: ChatDeps, call: Call, id: string, body: U
   return viewWithCount(deps, row);
 }
 
-/** Deletes a chat with its messages and answers; stops those that are running. Throws as `findChat` does. */
-export async function deleteChat(deps: ChatDeps, call: Call, id: string) {
+/** Stops running answers and deletes a chat with its messages and attachments. Throws the errors of `findChat`. */
+export async function deleteChat(deps: ChatHistoryDeps, call: Call, id: string) {
   await findChat(deps, call, id);
   if (!(await removeChat(deps, call.caller, id))) throw notFound('chat', id, 'chat_id');
   return { id, object: 'chat' as const, deleted: true as const };
 }
 
-/** Deletes a chat as `deleteChat` does. Returns whether the owner has it. */
-export async function removeChat({ db }: Pick<Deps, 'db'>, owner: ChatOwner, id: string): Promise<boolean> {
-  return db.sql.transaction(async (sql) => {
-    // A message that is being sent waits for the row of the chat, and then finds none.
-    if (!(await lockChat(sql, owner, id))) return false;
+/** Deletes a chat as `deleteChat` does if it still `mayGo` when it is locked. Returns whether it was deleted. */
+export async function removeChat(
+  deps: ChatHistoryDeps,
+  owner: ChatOwner,
+  id: string,
+  mayGo: (chat: ChatRow) => boolean = () => true,
+): Promise<boolean> {
+  const now = deps.now();
+  const deleted = await deps.db.sql.transaction(async (sql) => {
+    // Concurrent messages and uploads wait for the row lock of the chat, then fail with 404.
+    const chat = await lockChat(sql, owner, id);
+    if (chat === null || !mayGo(chat)) return null;
+    const baseId = chat.attachmentBaseId;
+    if (baseId !== null && (await lockPrivateBase(sql, baseId)) !== null) await removeKnowledgeBase(sql, baseId, now);
+    const blobs = await deletePrivateFiles(sql, await selectAttachedFiles(sql, id), new Date(now));
     const messages = await selectMessageTree(sql, id);
     await deleteChatResponses(
       sql,
@@ -104,8 +139,13 @@ export async function removeChat({ db }: Pick<Deps, 'db'>, owner: ChatOwner, id:
       messages.map((message) => message.id),
     );
     await deleteChatRow(sql, owner, id);
-    return true;
+    return { baseId, blobs };
   });
+  if (deleted === null) return false;
+  // If the process crashes here, the sweeps of index tables and orphaned blobs finish the deletion.
+  if (deleted.baseId !== null) await dropIndexTable(deps, deleted.baseId);
+  for (const blob of deleted.blobs) await deleteOrphanedBlob(deps, blob);
+  return true;
 }
 
 /** Throws 400 for a text that PostgreSQL cannot store. */
@@ -116,11 +156,19 @@ export function storable(text: string, param: string): string {
 
 /** A chat with the number of its messages. */
 export async function viewWithCount({ db }: Pick<Deps, 'db'>, row: ChatRow): Promise<ChatResource> {
-  return viewChat(row, (await countMessages(db.sql, [row.id])).get(row.id) ?? 0);
+  const [view] = await viewChats({ db }, [row]);
+  if (view === undefined) throw new Error('unreachable: one view of each row');
+  return view;
 }
 
-function viewChat(row: ChatRow, messageCount: number): ChatResource {
-  return {
+async function viewChats({ db }: Pick<Deps, 'db'>, rows: readonly ChatRow[]): Promise<ChatResource[]> {
+  const counts = await countMessages(
+    db.sql,
+    rows.map(({ id }) => id),
+  );
+  const presetIds = new Set(rows.flatMap(({ presetId }) => presetId ?? []));
+  const presets = await summarizePresets({ db }, rows[0]?.organizationId ?? '', [...presetIds]);
+  return rows.map((row) => ({
     id: row.id,
     object: 'chat',
     title: row.title,
@@ -129,8 +177,9 @@ function viewChat(row: ChatRow, messageCount: number): ChatResource {
     current_message_id: row.currentMessageId,
     model: row.model,
     knowledge_base_ids: row.knowledgeBaseIds,
-    message_count: messageCount,
+    preset: presets.get(row.presetId ?? '') ?? null,
+    message_count: counts.get(row.id) ?? 0,
     created_at: toUnixSeconds(row.createdAt),
     updated_at: toUnixSeconds(row.updatedAt),
-  };
+  }));
 }

@@ -7,6 +7,8 @@ import { type CancelDeps, cancelRunning, followEvents, readResponse } from '../r
 import type { ResponseEvent } from '../responses/event-schema.ts';
 import type { ResponseResource } from '../responses/schema.ts';
 import { type ResponseRow, selectOwnedResponses } from '../responses/store.ts';
+import type { MessageFeedback } from './feedback-schema.ts';
+import { selectFeedback } from './feedback-store.ts';
 import { findChat } from './manage-chats.ts';
 import type { ChatMessageResource } from './schema.ts';
 import { type ChatMessageRow, selectChatMessage, selectChatMessages } from './store.ts';
@@ -33,11 +35,12 @@ export async function viewMessages(
 ): Promise<ChatMessageResource[]> {
   const ids = messages.map(({ id }) => id);
   const rows = new Map((await selectOwnedResponses(db.sql, chatId, ids)).map((row) => [row.id, row]));
+  const feedback = await selectFeedback(db.sql, ids);
   const views: ChatMessageResource[] = [];
   for (const message of messages) {
     const row = rows.get(message.id);
     // Deleted since the messages were read, with the chat.
-    if (row !== undefined) views.push(await viewStored(db.sql, message, row));
+    if (row !== undefined) views.push(await viewStored(db.sql, message, row, feedback.get(message.id)));
   }
   return views;
 }
@@ -49,7 +52,7 @@ export async function getMessage(
   path: MessagePath,
 ): Promise<ChatMessageResource> {
   const { message, row } = await findMessage({ db }, call, path);
-  return viewStored(db.sql, message, row);
+  return viewStored(db.sql, message, row, (await selectFeedback(db.sql, [message.id])).get(message.id));
 }
 
 /** Follows the events of an answer after a sequence number, to its end. */
@@ -72,9 +75,10 @@ export async function cancelMessage(deps: CancelDeps, call: Call, path: MessageP
 
 /** A message as clients see it. */
 export function viewMessage(
-  { id, chatId, parentId, text, createdAt }: ChatMessageRow,
+  { id, chatId, parentId, text, attachments, createdAt }: ChatMessageRow,
   response: ResponseResource,
   endedAt: Date | null,
+  feedback: MessageFeedback | undefined,
 ): ChatMessageResource {
   return {
     id,
@@ -82,14 +86,21 @@ export function viewMessage(
     chat_id: chatId,
     parent_id: parentId,
     text,
+    attachments: attachments.map(({ fileId: _, ...sent }) => sent),
     created_at: toUnixSeconds(createdAt),
     duration_ms: endedAt === null ? null : Math.max(0, endedAt.getTime() - createdAt.getTime()),
+    feedback: feedback === undefined ? null : { rating: feedback.rating, comment: feedback.comment },
     response,
   };
 }
 
-async function viewStored(sql: Deps['db']['sql'], message: ChatMessageRow, row: ResponseRow) {
-  return viewMessage(message, await readResponse(sql, row), row.endedAt);
+async function viewStored(
+  sql: Deps['db']['sql'],
+  message: ChatMessageRow,
+  row: ResponseRow,
+  feedback: MessageFeedback | undefined,
+) {
+  return viewMessage(message, await readResponse(sql, row), row.endedAt, feedback);
 }
 
 async function findMessage(

@@ -8,9 +8,13 @@ import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { streamed } from '../http/openapi.ts';
 import { ResponseEvent } from '../responses/event-schema.ts';
 import type { BackgroundDeps } from '../responses/run-background.ts';
+import type { AttachDeps } from './attach-file.ts';
+import { chatAttachmentRoutes } from './attachment-routes.ts';
 import { getChatSettings, updateChatSettings } from './chat-settings.ts';
 import { exportChat } from './export-chat.ts';
-import { createChat, deleteChat, getChat, listChats, updateChat } from './manage-chats.ts';
+import { chatFeedbackRoutes } from './feedback-routes.ts';
+import { chatFolderRoutes } from './folder-routes.ts';
+import { type ChatHistoryDeps, createChat, deleteChat, getChat, listChats, updateChat } from './manage-chats.ts';
 import { cancelMessage, followMessage, getMessage, listMessages } from './read-messages.ts';
 import {
   ChatExport,
@@ -29,6 +33,7 @@ import {
   UpdateChatHistorySettings,
 } from './schema.ts';
 import { sendMessage } from './send-message.ts';
+import { chatShareRoutes } from './share-routes.ts';
 
 const tags = ['Chats'];
 /** A chat is its owner's own: viewers of the organization have chats, too. */
@@ -41,13 +46,17 @@ const message = { 200: streamed(ChatMessageResource, ResponseEvent) };
 const FROM_START = -1;
 
 /** `/v1/chats`: chats of the console, which only their owner sees. */
-export function chatHistoryRoutes(app: App, deps: BackgroundDeps): void {
+export function chatHistoryRoutes(app: App, deps: BackgroundDeps & AttachDeps & ChatHistoryDeps): void {
   listRoutes(app, deps);
   oneChatRoutes(app, deps);
   exportRoute(app, deps);
   settingsRoutes(app, deps);
   messageRoutes(app, deps);
   oneMessageRoutes(app, deps);
+  chatAttachmentRoutes(app, deps);
+  chatFolderRoutes(app, deps);
+  chatShareRoutes(app, deps);
+  chatFeedbackRoutes(app, deps);
 }
 
 function listRoutes(app: App, deps: BackgroundDeps): void {
@@ -56,7 +65,7 @@ function listRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'Create a chat',
-        description: 'A chat belongs to the user or the key that creates it; nobody else sees it.',
+        description: 'A chat is private to the user or key that creates it.',
         tags,
         body: CreateChat,
         response,
@@ -70,7 +79,7 @@ function listRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'List your chats',
-        description: 'Pinned chats first, then those with the newest message.',
+        description: 'Returns pinned chats first, then the other chats by their newest message.',
         tags,
         querystring: ChatListQuery,
         response: { 200: listSchema(ChatResource) },
@@ -81,7 +90,7 @@ function listRoutes(app: App, deps: BackgroundDeps): void {
   );
 }
 
-function oneChatRoutes(app: App, deps: BackgroundDeps): void {
+function oneChatRoutes(app: App, deps: ChatHistoryDeps): void {
   const params = ChatParams;
   app.get(
     '/v1/chats/:chat_id',
@@ -98,7 +107,7 @@ function oneChatRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'Delete a chat',
-        description: 'With its messages and answers. Answers that are running are stopped.',
+        description: 'Also deletes its messages, answers and attachments. Stops running answers.',
         tags,
         params,
         response: { 200: DeletedChat },
@@ -121,7 +130,7 @@ function settingsRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'Change the settings of chats',
-        description: 'Of the organization, by its owners.',
+        description: 'Requires an owner of the organization.',
         tags,
         body: UpdateChatHistorySettings,
         response: settings,
@@ -139,7 +148,7 @@ function exportRoute(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'Export a chat',
-        description: 'As a file, with the answers as they are now.',
+        description: 'Returns a file with the current state of the answers.',
         tags,
         params: ChatParams,
         querystring: ChatExportQuery,
@@ -171,7 +180,7 @@ function messageRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'List the messages of a chat',
-        description: 'Of all branches, in the order in which they were sent, with their answers as they are now.',
+        description: 'Returns the messages of all branches, oldest first, with the current state of their answers.',
         tags,
         params,
         querystring: ListQuery,
@@ -187,7 +196,7 @@ function messageRoutes(app: App, deps: BackgroundDeps): void {
       schema: {
         summary: 'Send a message',
         description:
-          'The answer is a response that runs in the background: it continues when the client leaves. With `stream: true` the answer is the stream of its events, as of `POST /v1/responses`.',
+          'The answer is a background response, which continues if the client disconnects. With `stream: true`, returns its events as in `POST /v1/responses`.',
         tags,
         params,
         body: SendChatMessage,
@@ -218,7 +227,7 @@ function oneMessageRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'Get a message of a chat',
-        description: 'With `stream=true`: the events of its answer, for a day after it was sent.',
+        description: 'With `stream=true`, returns the events of the answer, for a day after the message was sent.',
         tags,
         params,
         querystring: GetChatMessageQuery,
@@ -241,7 +250,7 @@ function oneMessageRoutes(app: App, deps: BackgroundDeps): void {
     {
       schema: {
         summary: 'Stop the answer to a message',
-        description: 'Its text so far stays. An answer that has ended is returned unchanged.',
+        description: 'Keeps the text so far. Completed answers are returned unchanged.',
         tags,
         params,
         response: { 200: ChatMessageResource },

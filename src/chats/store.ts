@@ -1,4 +1,18 @@
-import { and, asc, count, desc, eq, sql as expression, inArray, like, notExists, type SQL } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  exists,
+  sql as expression,
+  inArray,
+  isNotNull,
+  isNull,
+  like,
+  not,
+  type SQL,
+} from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { type PageBounds, pageOrder } from '../db/page.ts';
 import type { Caller } from '../lib/caller.ts';
@@ -31,12 +45,19 @@ export async function selectChat(sql: Sql, owner: ChatOwner, id: string): Promis
   return row ?? null;
 }
 
+/** Filters of a list of chats. Undefined filters match all chats. */
+export interface ChatFilters {
+  search: string | undefined;
+  /** An empty name matches chats without a folder. */
+  folder: string | undefined;
+}
+
 /** A page of the owner's chats: pinned ones first, then those with the newest message. */
 export async function selectChats(
   sql: Sql,
   owner: ChatOwner,
   { limit, after }: PageBounds,
-  search: string | undefined,
+  { search, folder }: ChatFilters,
 ): Promise<ChatRow[]> {
   const place = expression`${chats.isPinned}, ${chats.updatedAt}, ${chats.id}`;
   const cursor = sql
@@ -47,9 +68,33 @@ export async function selectChats(
   return sql
     .select()
     .from(chats)
-    .where(and(isOwned(owner), isLater, containsText(search)))
+    .where(and(isOwned(owner), isLater, containsText(search), isInFolder(folder)))
     .orderBy(desc(chats.isPinned), desc(chats.updatedAt), desc(chats.id))
     .limit(limit + 1);
+}
+
+const isInFolder = (folder: string | undefined): SQL | undefined =>
+  folder === undefined ? undefined : folder === '' ? isNull(chats.folder) : eq(chats.folder, folder);
+
+/** Selects the folders of the owner with the number of their chats, by name. */
+export async function selectFolders(sql: Sql, owner: ChatOwner): Promise<{ name: string; chatCount: number }[]> {
+  const rows = await sql
+    .select({ name: chats.folder, chatCount: count() })
+    .from(chats)
+    .where(and(isOwned(owner), isNotNull(chats.folder)))
+    .groupBy(chats.folder)
+    .orderBy(expression`lower(${chats.folder})`, asc(chats.folder));
+  return rows.map(({ name, chatCount }) => ({ name: name ?? '', chatCount }));
+}
+
+/** Moves the owner's chats to another folder, or out of the folder. Returns the number of chats. */
+export async function moveFolder(sql: Sql, owner: ChatOwner, from: string, to: string | null): Promise<number> {
+  const moved = await sql
+    .update(chats)
+    .set({ folder: to })
+    .where(and(isOwned(owner), eq(chats.folder, from)))
+    .returning({ id: chats.id });
+  return moved.length;
 }
 
 /** Condition that a chat has a text in its title, a message or an answer, in upper or lower case. */
@@ -62,22 +107,34 @@ function containsText(search: string | undefined): SQL | undefined {
       and (${has(expression`${chatMessages.text}`)} or ${has(expression`${responses.answerText}`)})))`;
 }
 
+/** Value of `title` that keeps a title that the chat has by the time of the update. */
+export const firstTitle = (title: string): SQL =>
+  expression`case when ${chats.title} = '' then ${title} else ${chats.title} end`;
+
 /** Changes the owner's chat. Returns it, or null when there is none. */
 export async function updateChatRow(
   sql: Sql,
   owner: ChatOwner,
   id: string,
-  changes: Partial<ChatRow>,
+  changes: Partial<Omit<ChatRow, 'title'> & { title: string | SQL }>,
 ): Promise<ChatRow | null> {
   if (Object.keys(changes).length === 0) return selectChat(sql, owner, id);
   const [row] = await sql.update(chats).set(changes).where(isChat(owner, id)).returning();
   return row ?? null;
 }
 
-/** Locks the owner's chat until the end of the transaction. Returns whether there is one. */
-export async function lockChat(sql: Sql, owner: ChatOwner, id: string): Promise<boolean> {
-  const rows = await sql.select({ id: chats.id }).from(chats).where(isChat(owner, id)).for('update');
-  return rows.length > 0;
+/** Sets a generated title, unless the title is final. */
+export async function updateTitle(sql: Sql, id: string, title: string): Promise<void> {
+  await sql
+    .update(chats)
+    .set({ title, isTitleFinal: true })
+    .where(and(eq(chats.id, id), eq(chats.isTitleFinal, false)));
+}
+
+/** Selects the owner's chat and locks it until the transaction ends. Returns null if it does not exist. */
+export async function lockChat(sql: Sql, owner: ChatOwner, id: string): Promise<ChatRow | null> {
+  const [row] = await sql.select().from(chats).where(isChat(owner, id)).for('update');
+  return row ?? null;
 }
 
 /** Deletes the owner's chat with its messages. */
@@ -85,53 +142,56 @@ export async function deleteChatRow(sql: Sql, owner: ChatOwner, id: string): Pro
   await sql.delete(chats).where(isChat(owner, id));
 }
 
+/** A chat to purge, if no message was sent since it was selected. */
+export type OutdatedChat = Pick<ChatRow, 'id' | 'organizationId' | 'ownerId' | 'updatedAt'>;
+
+const OUTDATED = {
+  id: chats.id,
+  organizationId: chats.organizationId,
+  ownerId: chats.ownerId,
+  updatedAt: chats.updatedAt,
+};
+
 /** Chats of users that are not members of the organization of the chat any more. */
-export async function selectLeftChats(
-  sql: Sql,
-  limit: number,
-): Promise<Pick<ChatRow, 'id' | 'organizationId' | 'ownerId'>[]> {
+export async function selectLeftChats(sql: Sql, limit: number): Promise<OutdatedChat[]> {
+  return sql.select(OUTDATED).from(chats).where(hasOwnerLeft(sql)).limit(limit);
+}
+
+/** SQL condition: the owner is a user who has left the organization. */
+export function hasOwnerLeft(sql: Sql): SQL | undefined {
   const isMember = sql
     .select({ id: members.userId })
     .from(members)
     .where(and(eq(members.organizationId, chats.organizationId), eq(members.userId, chats.ownerId)));
-  return sql
-    .select({ id: chats.id, organizationId: chats.organizationId, ownerId: chats.ownerId })
-    .from(chats)
-    .where(and(like(chats.ownerId, `${ID_PREFIXES.user}%`), notExists(isMember)))
-    .limit(limit);
+  return and(like(chats.ownerId, `${ID_PREFIXES.user}%`), not(exists(isMember)));
 }
 
 /** Chats whose last message is older than the retention of their organization. */
-export async function selectExpiredChats(
-  sql: Sql,
-  now: Date,
-  limit: number,
-): Promise<Pick<ChatRow, 'id' | 'organizationId' | 'ownerId'>[]> {
+export async function selectExpiredChats(sql: Sql, now: Date, limit: number): Promise<OutdatedChat[]> {
   const age = expression`${chatSettings.retentionDays} * interval '1 day'`;
   return sql
-    .select({ id: chats.id, organizationId: chats.organizationId, ownerId: chats.ownerId })
+    .select(OUTDATED)
     .from(chatSettings)
     .innerJoin(chats, eq(chats.organizationId, chatSettings.organizationId))
     .where(expression`${chats.updatedAt} < ${now.toISOString()}::timestamptz - ${age}`)
     .limit(limit);
 }
 
-/** Days for which an organization keeps chats; null: without an end. */
-export async function selectRetentionDays(sql: Sql, organizationId: string): Promise<number | null> {
+/** Chat settings of an organization. */
+export type ChatSettingsRow = Omit<typeof chatSettings.$inferSelect, 'organizationId'>;
+
+/** Selects the chat settings of an organization, or the defaults. */
+export async function selectChatSettings(sql: Sql, organizationId: string): Promise<ChatSettingsRow> {
   const [row] = await sql.select().from(chatSettings).where(eq(chatSettings.organizationId, organizationId));
-  return row?.retentionDays ?? null;
+  return row ?? { retentionDays: null, hasModelTitles: true };
 }
 
-/** Sets the days for which an organization keeps chats. */
-export async function upsertRetentionDays(
-  sql: Sql,
-  organizationId: string,
-  retentionDays: number | null,
-): Promise<void> {
+/** Inserts or updates the chat settings of an organization. */
+export async function upsertChatSettings(sql: Sql, organizationId: string, settings: ChatSettingsRow): Promise<void> {
   await sql
     .insert(chatSettings)
-    .values({ organizationId, retentionDays })
-    .onConflictDoUpdate({ target: chatSettings.organizationId, set: { retentionDays } });
+    .values({ ...settings, organizationId })
+    .onConflictDoUpdate({ target: chatSettings.organizationId, set: settings });
 }
 
 /** Deletes all chats of an organization with their messages, and their settings. */
@@ -190,13 +250,14 @@ export async function selectBranchMessages(
     .orderBy(asc(chatMessages.id));
 }
 
-/** Ids and parents of all messages of a chat, with their texts. */
+/** Selects ids, parents and contents of all messages of a chat. */
 export async function selectMessageTree(
   sql: Sql,
   chatId: string,
-): Promise<Pick<ChatMessageRow, 'id' | 'parentId' | 'text'>[]> {
+): Promise<Pick<ChatMessageRow, 'id' | 'parentId' | 'text' | 'attachments'>[]> {
+  const { id, parentId, text, attachments } = chatMessages;
   return sql
-    .select({ id: chatMessages.id, parentId: chatMessages.parentId, text: chatMessages.text })
+    .select({ id, parentId, text, attachments })
     .from(chatMessages)
     .where(eq(chatMessages.chatId, chatId))
     .orderBy(asc(chatMessages.id));

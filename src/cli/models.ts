@@ -2,7 +2,7 @@ import { loadClientConfig } from '../config/client-config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { suggestSimilar } from '../lib/suggest.ts';
 import type { BoundModel } from '../models/administration/schema.ts';
-import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
+import { DOWNLOADABLE_MODELS, estimateMemory } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
 import { ollamaTag } from '../models/downloads/ollama-tags.ts';
 import { type AdminClient, withAdminApi } from './admin-client.ts';
@@ -175,7 +175,9 @@ function describeAvailable(model: (typeof DOWNLOADABLE_MODELS)[number]): string[
     ['Source', `hf:${model.repo}/${model.file}`],
     ['Ollama tag', ollamaTag(model) ?? '-'],
     ['Size', formatMegabytes(model.approximateBytes)],
+    ['Memory', `about ${formatMegabytes(estimateMemory(model))}`],
     ['Parameters', `${model.billions} billion`],
+    ['Context', `${model.contextTokens.toLocaleString('en-US')} tokens`],
     ['Licence', model.licence],
     ['For', model.suits.join(', ')],
     ['What to expect', model.note],

@@ -13,7 +13,7 @@ import type { CompletionCall } from './parse-call.ts';
 /** Dependencies of a text completion. */
 export type CompletionDeps = Pick<
   Deps,
-  'config' | 'models' | 'reserve' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'
+  'config' | 'models' | 'reserve' | 'recordUsage' | 'recordsContents' | 'screen' | 'countPrompt' | 'metrics' | 'now'
 >;
 
 /** Maximum concurrent prompts of one request, so that one request cannot fill the queue of an engine. */

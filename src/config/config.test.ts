@@ -56,6 +56,7 @@ describe('loadConfig', () => {
         const forms: Record<string, string> = {
           databaseUrl: `postgres://a:${SECRET}@b/c`,
           bootstrapApiKey: 'quire-sk-0123456789abcdef',
+          smtpUrl: `smtp://a:${SECRET}@mail.example`,
         };
         const secret = forms[name] ?? SECRET;
         for (const end of ['', '\n', '\r\n', '\n\n']) {

@@ -4,6 +4,7 @@ import { parseRateLimits } from '../lib/parse-rate-limits.ts';
 import { parseTrustedProxies } from '../lib/parse-trusted-proxies.ts';
 import { BACKUP_SETTINGS } from './backup-settings.ts';
 import { CLIENT_DEFAULTS } from './defaults.ts';
+import { MAIL_SETTINGS } from './mail-settings.ts';
 import { PROCESS_SETTINGS } from './process-settings.ts';
 import { SIGN_IN_SETTINGS } from './sign-in.ts';
 
@@ -339,6 +340,7 @@ export const SETTINGS = {
       'Seconds without a request after which the bundled chat model is unloaded. The next request loads it again, which takes about a second. It is also loaded by the first request only. -1: loaded at the start and never unloaded.',
   },
   ...SIGN_IN_SETTINGS,
+  ...MAIL_SETTINGS,
 } as const satisfies Record<string, Setting>;
 
 /** The value of a setting: what `parse` returns or the schema describes; null when it is unset and has no default. */

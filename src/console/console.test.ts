@@ -94,6 +94,8 @@ describe('the console', () => {
   });
 
   it('serves the guide without a key, and nothing beside it', async () => {
+    const reference = await fetch(`${api.url}/docs`, { redirect: 'manual' });
+    assert.deepEqual([reference.status, reference.headers.get('location')], [302, '/docs/guide/api/all']);
     for (const [path, content] of [
       ['/docs/guide', 'index.html'],
       ['/docs/guide/', 'index.html'],
@@ -147,6 +149,9 @@ describe('the console', () => {
     const asset = await get('/assets/index-abc.js', { 'accept-encoding': 'gzip' });
     assert.equal(asset.headers.get('cache-control'), 'public, max-age=31536000, immutable');
     assert.equal(asset.headers.get('content-encoding'), 'gzip');
+    // A page loads many files, and each header costs bytes.
+    for (const name of ['etag', 'last-modified', 'accept-ranges', 'x-ratelimit-limit-requests'])
+      assert.equal(asset.headers.get(name), null, name);
     assert.equal(await asset.text(), SCRIPT);
     const page = await get('/');
     assert.equal(page.headers.get('cache-control'), 'no-cache');

@@ -5,6 +5,7 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyReply } from 'fastify';
 import type { App } from '../http/app.ts';
 import { isNavigation } from '../http/error-handler.ts';
+import { UNLIMITED_HEADERS } from '../http/rate-limit.ts';
 
 /** The build of `console/`. */
 export const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url));
@@ -25,9 +26,13 @@ const PAGES = [
   'batches',
   'guardrails',
   'models',
+  'feedback',
   'usage',
   'requests',
+  'alerts',
   'mcp-servers',
+  'presets',
+  'prompts',
   'cache',
   'organizations',
   'audit',
@@ -54,7 +59,7 @@ const CONSOLE_POLICY = [
 ].join('; ');
 
 const NOT_BUILT =
-  'The console is not built: run `npm ci` and restart the service. For a small install, run `npm prune --omit=dev` after it. The API documentation is at /docs.\n';
+  'The console is not built: run `npm ci` and restart the service. For a small install, run `npm prune --omit=dev` after it. The API description is at /openapi.json.\n';
 
 /** Whether the console was built. */
 export const isConsoleBuilt = (folder = CONSOLE_FOLDER): boolean => existsSync(join(folder, 'index.html'));
@@ -65,6 +70,7 @@ export async function consoleRoutes(app: App, folder: string | null): Promise<vo
     app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
       reply.type('text/plain; charset=utf-8').send(NOT_BUILT),
     );
+    redirectDocs(app, '/openapi.json');
     return;
   }
   await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false });
@@ -85,12 +91,21 @@ export async function consoleRoutes(app: App, folder: string | null): Promise<vo
       .header('content-security-policy', CONSOLE_POLICY)
       .sendFile('index.html', { etag: false, lastModified: false });
   app.get('/favicon.svg', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
-    reply.header('cache-control', 'no-cache').sendFile('favicon.svg'),
+    withoutApiHeaders(reply).header('cache-control', 'public, max-age=86400').sendFile('favicon.svg'),
   );
   app.get('/assets/*', { schema: { hide: true }, config: { scope: 'public' } }, async (request, reply) => {
     const name = (request.params as { '*': string })['*'];
-    return reply.header('cache-control', 'public, max-age=31536000, immutable').sendFile(`assets/${name}`);
+    // A file never changes: its name has a hash of its content. Browsers need no validators and no ranges of it.
+    return withoutApiHeaders(reply)
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .sendFile(`assets/${name}`, { etag: false, lastModified: false, acceptRanges: false });
   });
+}
+
+/** Removes the headers of rate limits: files have none, and a page loads about 20 files. */
+function withoutApiHeaders(reply: FastifyReply): FastifyReply {
+  for (const name of Object.keys(UNLIMITED_HEADERS)) reply.removeHeader(name);
+  return reply;
 }
 
 const GUIDE_PATH = '/docs/guide';
@@ -108,6 +123,13 @@ const GUIDE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Redirects `/docs` to the API reference. */
+function redirectDocs(app: App, target: string): void {
+  app.get('/docs', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
+    reply.redirect(target),
+  );
+}
+
 /** Serves the guide at `/docs/guide` from `folder/guide`. The static files of `folder` are registered. */
 function guideRoutes(app: App, folder: string): void {
   const options = { schema: { hide: true }, config: { scope: 'public' } } as const;
@@ -115,6 +137,7 @@ function guideRoutes(app: App, folder: string): void {
     if (!existsSync(join(folder, file))) return reply.callNotFound();
     return reply.header('content-security-policy', GUIDE_POLICY).header('cache-control', 'no-cache').sendFile(file);
   };
+  redirectDocs(app, `${GUIDE_PATH}/api/all`);
   app.get(GUIDE_PATH, options, async (_request, reply) => send(reply, 'guide/index.html'));
   app.get(`${GUIDE_PATH}/*`, options, async (request, reply) => {
     const path = (request.params as { '*': string })['*'];

@@ -1,8 +1,7 @@
 import type { Logger } from '../lib/logger.ts';
 import { retry } from '../lib/retry.ts';
+import { CANNOT_CONNECT_NOW } from './sql-states.ts';
 
-/** SQLSTATE `cannot_connect_now`: the server starts, recovers from a crash, or shuts down. */
-const CANNOT_CONNECT_NOW = '57P03';
 const POLL_MS = 250;
 /** How often the log says that the process still waits. */
 const PROGRESS_MS = 10_000;

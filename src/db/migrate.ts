@@ -7,6 +7,7 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { pause, retry } from '../lib/retry.ts';
 import { LEASE_SECONDS, MIGRATIONS_FOLDER } from './db.ts';
 import { concurrentIndexes, type MigrationPhase, migrationPhase } from './migration-phase.ts';
+import { QUERY_CANCELED } from './sql-states.ts';
 import { requireNoUnfinishedMove } from './unfinished-move.ts';
 
 /** Advisory lock of migrations: any number that nothing else in the database uses. */
@@ -21,7 +22,6 @@ const RETRY_BUDGET_MS = { expand: 600_000, contract: 10_000 };
 const CONTRACT_TIMEOUT_MS = 5_000;
 /** SQLSTATEs `lock_not_available` and `deadlock_detected`. */
 const LOCK_FAILURES = new Set(['55P03', '40P01']);
-const QUERY_CANCELED = '57014';
 
 /** The schema needs a newer version of the program. */
 export class NewerSchemaError extends OperatorError {}

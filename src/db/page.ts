@@ -5,8 +5,8 @@ import { type IdKind, isId } from '../lib/ids.ts';
 
 /** Query parameters of all lists. Limits outside 1 to 100 are rejected, not clamped. */
 export const ListQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Items of a page; 20 unless given.' })),
-  after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Page size. Default: 20.' })),
+  after: Type.Optional(Type.String({ description: '`last_id` of the previous page.' })),
 });
 
 export type ListQuery = Static<typeof ListQuery>;
@@ -21,7 +21,7 @@ export const NameSearch = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 256,
-    description: 'Lists only items whose name contains this text, in upper or lower case.',
+    description: 'Returns only items whose name contains this text (case-insensitive).',
   }),
 );
 

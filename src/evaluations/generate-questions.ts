@@ -1,4 +1,5 @@
 import { and, eq, sql as fragment, gte } from 'drizzle-orm';
+import { promptModel } from '../chat/prompt-model.ts';
 import type { ChatDeps } from '../chat/start-chat.ts';
 import type { Sql } from '../db/db.ts';
 import { chunks, documents } from '../knowledge-bases/documents/tables.ts';
@@ -6,7 +7,6 @@ import type { Call } from '../lib/caller.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
 import { containsFact, normalizeTokens } from './evidence.ts';
 import { isDeclined } from './measures.ts';
-import { promptModel } from './prompt-model.ts';
 import type { Question } from './schema.ts';
 import { type EvaluationResultRow, type EvaluationRow, insertQuestions } from './store.ts';
 

@@ -1,10 +1,10 @@
+import { promptModel } from '../chat/prompt-model.ts';
 import type { ChatDeps } from '../chat/start-chat.ts';
 import type { Call } from '../lib/caller.ts';
 import { cleanText } from '../lib/clean-text.ts';
 import { isRecord, parseJson } from '../lib/json.ts';
 import { truncateText } from '../lib/truncate.ts';
 import { listFacts } from './evidence.ts';
-import { promptModel } from './prompt-model.ts';
 import type { Judgement, Question } from './schema.ts';
 
 const VERDICTS = ['right', 'wrong', 'declined'] as const;

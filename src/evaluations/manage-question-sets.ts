@@ -108,7 +108,7 @@ export async function updateQuestionSet(
   return viewSet(deps, row);
 }
 
-/** Deletes a question set. Its evaluations stay. */
+/** Deletes a question set. Its evaluations are kept. */
 export async function deleteQuestionSet(deps: Pick<Deps, 'db'>, call: Call, params: QuestionSetParams) {
   const { id } = await findSet(deps.db, call, params, selectQuestionSet);
   await deleteQuestionSetRow(deps.db.sql, id);

@@ -76,7 +76,7 @@ function changeRoutes(app: App, deps: EvaluationDeps): void {
     {
       schema: {
         summary: 'Delete a question set',
-        description: 'Its evaluations stay.',
+        description: 'Keeps the evaluations of the question set.',
         tags,
         params,
         response: { 200: schemas.DeletedQuestionSet },

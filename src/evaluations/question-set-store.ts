@@ -78,7 +78,7 @@ export async function updateQuestionSetRow(sql: Sql, row: QuestionSetRow): Promi
   await sql.update(questionSets).set(row).where(eq(questionSets.id, row.id));
 }
 
-/** Deletes a question set. Its evaluations stay. */
+/** Deletes a question set. Its evaluations are kept. */
 export async function deleteQuestionSetRow(sql: Sql, id: string): Promise<void> {
   await sql.delete(questionSets).where(eq(questionSets.id, id));
 }

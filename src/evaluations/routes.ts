@@ -65,7 +65,7 @@ function changeRoutes(app: App, deps: EvaluationDeps): void {
     {
       schema: {
         summary: 'Delete an evaluation',
-        description: 'With its results. One that runs is stopped.',
+        description: 'Also deletes its results. Stops a running evaluation.',
         tags,
         params,
         response: { 200: schemas.DeletedEvaluation },
@@ -79,7 +79,7 @@ function changeRoutes(app: App, deps: EvaluationDeps): void {
     {
       schema: {
         summary: 'Cancel an evaluation',
-        description: 'Questions in progress end, and results stay.',
+        description: 'Waits for questions in progress. Results are kept.',
         tags,
         params,
         response,
@@ -111,7 +111,7 @@ function resultRoutes(app: App, deps: EvaluationDeps): void {
       schema: {
         summary: 'Compare an evaluation with another',
         description:
-          'Of the same or another knowledge base of the organization, on the questions that both have. Intervals are of a paired bootstrap.',
+          'Compares two evaluations of any knowledge bases of the organization by their common questions. Intervals are from a paired bootstrap.',
         tags,
         params,
         querystring: schemas.CompareQuery,

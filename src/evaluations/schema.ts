@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { deletedSchema, ListOrder, ListQuery } from '../db/page.ts';
+import { UnixSeconds } from '../http/schema-types.ts';
 import { KnowledgeBaseParams } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 
@@ -124,7 +125,6 @@ const STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as co
 /** State of an evaluation. */
 export type EvaluationStatus = (typeof STATUSES)[number];
 
-const Time = () => Type.Integer({ description: 'Unix seconds.' });
 const EvaluationError = Type.Object({ code: Type.String(), message: Type.String() });
 
 const Verdict = Type.Enum(['better', 'worse', 'mixed', 'unclear'], {
@@ -189,9 +189,9 @@ export const EvaluationResource = Type.Object({
   baseline_id: nullable(Type.String()),
   comparison: nullable(EvaluationComparison, 'With the baseline; null until both have completed.'),
   error: nullable(EvaluationError),
-  created_at: Time(),
-  started_at: nullable(Time()),
-  ended_at: nullable(Time()),
+  created_at: UnixSeconds,
+  started_at: nullable(UnixSeconds),
+  ended_at: nullable(UnixSeconds),
 });
 
 export type EvaluationResource = Static<typeof EvaluationResource>;
@@ -284,8 +284,8 @@ const ListedSet = {
   configuration: EvaluationConfiguration,
   judge_model: JudgeModel,
   last_verdict: nullable(Verdict, 'Of the newest run that was compared with the run before.'),
-  created_at: Time(),
-  updated_at: Time(),
+  created_at: UnixSeconds,
+  updated_at: UnixSeconds,
 };
 
 /** A question set in a list: without its questions. */

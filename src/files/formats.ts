@@ -28,6 +28,8 @@ export type FormatKind = 'json-lines' | 'pdf' | 'archive' | 'compound' | 'rtf' |
 export interface FileFormat {
   kind: FormatKind;
   mediaType: string;
+  /** Whether only chats accept the format: models with vision read the files, and no text is extracted. */
+  isChatOnly?: boolean;
   /** How archives and compound files of the format are recognized: a part, or the folder of one, and a name. */
   archive?: { part: string; name: string };
 }
@@ -72,6 +74,7 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   '.tif': { kind: 'image', mediaType: 'image/tiff' },
   '.tiff': { kind: 'image', mediaType: 'image/tiff' },
   '.webp': { kind: 'image', mediaType: 'image/webp' },
+  '.gif': { kind: 'image', mediaType: 'image/gif', isChatOnly: true },
   '.odt': {
     kind: 'archive',
     mediaType: 'application/vnd.oasis.opendocument.text',
@@ -103,8 +106,18 @@ export const UPLOAD_EXTENSIONS: Readonly<Record<FilePurpose, readonly string[]>>
   'fine-tune': extensionsFor('fine-tune'),
 };
 
+/** File extensions that attachments of chats may have: all formats. */
+export const ATTACHMENT_EXTENSIONS: readonly string[] = Object.keys(FORMATS);
+
+/** Extensions of images for models with the capability `vision`. */
+export const IMAGE_EXTENSIONS: readonly string[] = ['.png', '.jpg', '.jpeg', '.webp', '.gif'];
+
+/** Whether the file name has an extension of `IMAGE_EXTENSIONS`. */
+export const isImageName = (filename: string): boolean => IMAGE_EXTENSIONS.includes(fileExtension(filename));
+
 /** Whether content of the format is valid only as a whole: `inspectContent` sees no more than its beginning. */
-export function needsCheck({ kind }: FileFormat): boolean {
+export function needsCheck({ kind, isChatOnly = false }: FileFormat): boolean {
+  if (isChatOnly) return false;
   return kind === 'pdf' || kind === 'archive' || kind === 'compound' || kind === 'image';
 }
 
@@ -118,14 +131,15 @@ const MAX_PATH_CHARACTERS = 4096;
 /** Control characters, and bidirectional overrides, which can display `exe.txt` as `txt.exe`. */
 const UNPRINTABLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Returns the format of a file name. Throws 400 `invalid_value` for unsupported extensions. */
-export function requireFormat(filename: string): FileFormat {
+/** Returns the format of a file name. Throws 400 `invalid_value`, which lists `extensions`, for unsupported ones. */
+export function requireFormat(filename: string, extensions = UPLOAD_EXTENSIONS['knowledge-base']): FileFormat {
   const format = FORMATS[fileExtension(filename)];
-  if (format === undefined) {
-    throw invalidValue('file', `must have a name that ends in ${Object.keys(FORMATS).join(', ')}`);
-  }
+  if (format === undefined) throw unsupportedName(extensions);
   return format;
 }
+
+const unsupportedName = (extensions = UPLOAD_EXTENSIONS['knowledge-base']) =>
+  invalidValue('file', `must have a name that ends in ${extensions.join(', ')}`);
 
 /** Returns the sanitized name. Throws 400 `invalid_value` when it is empty or the name is too long. */
 export function requireFilename(name: string): string {
@@ -142,13 +156,15 @@ function extensionsFor(purpose: FilePurpose): string[] {
   return formats.filter(([, format]) => isAllowedFormat(purpose, format)).map(([extension]) => extension);
 }
 
-function isAllowedFormat(purpose: FilePurpose, { kind }: FileFormat): boolean {
+function isAllowedFormat(purpose: FilePurpose, { kind, isChatOnly = false }: FileFormat): boolean {
+  if (isChatOnly) return false;
   return kind === 'json-lines' || !JSON_LINES_ONLY.has(purpose);
 }
 
 /** Throws 400 `invalid_value` unless files of the format may have the purpose. */
 export function requirePurposeFormat(format: FileFormat, purpose: FilePurpose): void {
   if (!isAllowedFormat(purpose, format)) {
+    if (format.isChatOnly) throw unsupportedName();
     throw invalidValue('file', `must be a .jsonl file for the purpose '${purpose}'`);
   }
 }

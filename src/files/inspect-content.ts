@@ -35,6 +35,7 @@ const IMAGE_MARKS: Readonly<Record<string, RegExp>> = {
   'image/png': /^\x89PNG\r\n/,
   'image/jpeg': /^\xff\xd8\xff/,
   'image/tiff': /^(?:II\*\0|MM\0\*)/,
+  'image/gif': /^GIF8[79]a/,
   'image/webp': /^RIFF[\s\S]{4}WEBP/,
 };
 const IMAGE_MARK_BYTES = 12;

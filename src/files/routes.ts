@@ -13,6 +13,7 @@ import { listFiles } from './list-files.ts';
 import { readContent } from './read-content.ts';
 import { identifyUpload, receiveUpload, uploadIdentity } from './receive-upload.ts';
 import { DeletedFile, File, FileListQuery, FileParams, UploadForm } from './schema.ts';
+import type { FileRow } from './store.ts';
 import type { UploadDeps } from './upload-file.ts';
 
 type FileDeps = UploadDeps;
@@ -107,14 +108,22 @@ function contentRoute(app: App, deps: FileDeps): void {
       },
       config,
     },
-    async (request, reply) => {
-      const row = await findRequestedFile(deps, request);
-      const head = prepareContentResponse(row, request.headers);
-      const hasBody = head.status !== 304 && request.method !== 'HEAD';
-      const content = hasBody ? await readContent(deps, row, head.range, disconnectSignal(reply)) : Readable.from([]);
-      return sendContent(reply, head, Readable.from(inSlices(content, row.organizationId), { objectMode: false }));
-    },
+    async (request, reply) => sendFile(deps, await findRequestedFile(deps, request), request, reply),
   );
+}
+
+/** Sends the content of a file, or the requested range. */
+export async function sendFile(
+  deps: Pick<FileDeps, 'blobs'>,
+  row: FileRow,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  const head = prepareContentResponse(row, request.headers);
+  const hasBody = head.status !== 304 && request.method !== 'HEAD';
+  const content = hasBody ? await readContent(deps, row, head.range, disconnectSignal(reply)) : Readable.from([]);
+  const sliced = Readable.from(inSlices(content, row.organizationId), { objectMode: false });
+  return reply.code(head.status).headers(head.headers).send(sliced);
 }
 
 /** Passes a download through, a chunk in each time slice of the organization, so that many of one delay no other. */
@@ -139,12 +148,4 @@ function binaryResponse(description: string, headers: object) {
 
 function findRequestedFile(deps: FileDeps, request: FastifyRequest<{ Params: { file_id: string } }>) {
   return findFile(deps, toCall(request).caller.organizationId, request.params.file_id);
-}
-
-function sendContent(
-  reply: FastifyReply,
-  { status, headers }: ReturnType<typeof prepareContentResponse>,
-  content: Readable,
-) {
-  return reply.code(status).headers(headers).send(content);
 }

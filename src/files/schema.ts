@@ -90,7 +90,7 @@ export const FileParams = Type.Object({ file_id: Type.String() });
 export const FileListQuery = Type.Object({
   ...ListQuery.properties,
   purpose: Type.Optional(
-    Type.Enum([...REQUEST_PURPOSES, 'archive'], { description: 'Lists only files of this purpose.' }),
+    Type.Enum([...REQUEST_PURPOSES, 'archive'], { description: 'Returns only files with this purpose.' }),
   ),
   search: NameSearch,
   order: ListOrder,

@@ -1,8 +1,8 @@
-import { and, asc, eq, sql as expression, inArray, lt, lte, ne, notExists, or, type SQL } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, inArray, isNull, lt, lte, ne, notExists, or, type SQL } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { onlyCreated } from '../db/only-created.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
-import { visibleKnowledgeBases } from '../lib/organization-context.ts';
+import { currentCaller, visibleKnowledgeBases } from '../lib/organization-context.ts';
 import type { FileListQuery } from './schema.ts';
 import { files, fileUses, orphanedBlobs } from './tables.ts';
 
@@ -13,12 +13,12 @@ export async function insertFile(sql: Sql, row: FileRow): Promise<void> {
   await sql.insert(files).values(row);
 }
 
-/** Selects a file of the organization; null when it does not exist. */
+/** Selects a file of the organization or of a chat of the caller, or null. */
 export async function selectFile(sql: Sql, organizationId: string, id: string): Promise<FileRow | null> {
   const [row] = await sql
     .select()
     .from(files)
-    .where(and(hasFileId(organizationId, id), visibleFiles(organizationId)));
+    .where(and(hasFileId(organizationId, id), or(visibleFiles(organizationId), belongsToCallersChat())));
   return row ?? null;
 }
 
@@ -67,11 +67,22 @@ export function lockFiles(sql: Sql, organizationId: string, ids: readonly string
   return sql.select().from(files).where(areFiles).orderBy(asc(files.id)).for('update');
 }
 
+/** SQL condition: the file belongs to a chat of the caller. Undefined in jobs, which see every file. */
+function belongsToCallersChat(): SQL | undefined {
+  const caller = currentCaller();
+  return caller === null ? undefined : eq(files.privateTo, caller);
+}
+
 /**
- * For a key that is limited to knowledge bases: the files that it has created, and those of its knowledge bases, whose
- * tables belong to a layer above this one.
+ * SQL condition of the files that a request may list. Files of chats are hidden. Keys that are restricted to knowledge
+ * bases see files that they created and files of their knowledge bases, whose tables belong to a higher layer.
  */
 function visibleFiles(organizationId: string): SQL | undefined {
+  if (currentCaller() === null) return undefined;
+  return and(isNull(files.privateTo), filesOfKey(organizationId));
+}
+
+function filesOfKey(organizationId: string): SQL | undefined {
   const ids = visibleKnowledgeBases();
   if (ids === null) return undefined;
   const isVisible = expression`s.organization_id = ${organizationId}
@@ -110,6 +121,18 @@ export async function insertFileUses(sql: Sql, fileIds: readonly string[], userI
   if (fileIds.length === 0) return;
   const rows = fileIds.map((fileId) => ({ fileId, userId, createdAt: at }));
   await sql.insert(fileUses).values(rows).onConflictDoNothing();
+}
+
+/** Deletes files with their uses and marks their blobs as orphaned. Requires a transaction. Returns the blob keys. */
+export async function deletePrivateFiles(sql: Sql, ids: readonly string[], at: Date): Promise<string[]> {
+  if (ids.length === 0) return [];
+  await sql.delete(fileUses).where(inArray(fileUses.fileId, [...ids]));
+  const rows = await sql
+    .delete(files)
+    .where(inArray(files.id, [...ids]))
+    .returning({ key: files.blobKey });
+  for (const { key } of rows) await insertOrphanedBlob(sql, key, at);
+  return rows.map(({ key }) => key);
 }
 
 /** Removes all uses by `userId`. */

@@ -9,6 +9,8 @@ export const files = pgTable(
     organizationId: text('organization_id').notNull(),
     /** The key or user that uploaded it, or created the batch that wrote it; null before version 0.2. */
     createdBy: text('created_by'),
+    /** Id of the user or key whose chat owns the file. Only this caller finds it. Null if it is shared. */
+    privateTo: text('private_to'),
     filename: text().notNull(),
     purpose: text({ enum: ['batch', 'knowledge-base', 'fine-tune', 'archive'] }).notNull(),
     bytes: bigint({ mode: 'number' }).notNull(),

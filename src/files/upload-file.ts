@@ -5,7 +5,14 @@ import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { CHECK_FILE } from './check-job.ts';
 import { addSeconds } from './expiry.ts';
-import { type FilePurpose, needsCheck, requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
+import {
+  ATTACHMENT_EXTENSIONS,
+  type FilePurpose,
+  needsCheck,
+  requireFilename,
+  requireFormat,
+  requirePurposeFormat,
+} from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 import { deleteOrphanedBlob } from './orphaned-blobs.ts';
 import type { FileRow } from './store.ts';
@@ -21,6 +28,8 @@ export interface NewFile {
   content: AsyncIterable<Uint8Array>;
   /** Returns null until the form field has arrived. Called again at the end of the content. */
   purpose: () => FilePurpose | null;
+  /** Id of the user or key whose chat owns the file, which may have any format of chats. Absent if it is shared. */
+  privateTo?: string;
   /** Called in the transaction that commits the file. */
   onCommit?: (sql: Sql, id: string) => Promise<void>;
   /** Seconds after which the file expires; null: never. Called at the end of the content. */
@@ -39,12 +48,14 @@ export async function uploadFile(
   signal: AbortSignal,
 ): Promise<FileRow> {
   const filename = requireFilename(file.filename);
-  const format = requireFormat(filename);
+  const { privateTo = null } = file;
+  const format = requireFormat(filename, privateTo === null ? undefined : ATTACHMENT_EXTENSIONS);
+  const requireAllowed = (purpose: FilePurpose) => privateTo ?? requirePurposeFormat(format, purpose);
   const earlyPurpose = file.purpose();
-  if (earlyPurpose !== null) requirePurposeFormat(format, earlyPurpose);
+  if (earlyPurpose !== null) requireAllowed(earlyPurpose);
   const isFineTune = () => file.purpose() === 'fine-tune';
   const checked = withFinalCheck(inspectContent(file.content, format, isFineTune), () => {
-    requirePurposeFormat(format, requirePurpose(file));
+    requireAllowed(requirePurpose(file));
     file.expirySeconds?.();
   });
   const stored = await storeContent(deps, checked, signal);
@@ -55,6 +66,7 @@ export async function uploadFile(
       id: newId('file'),
       organizationId,
       createdBy: keyId,
+      privateTo,
       filename,
       purpose: requirePurpose(file),
       ...stored,

@@ -82,7 +82,7 @@ export type CreatePolicy = Static<typeof CreatePolicy>;
 
 /** Body of `PUT /v1/guardrail-policies/{policy_id}`: the fields to change. */
 export const UpdatePolicy = Type.Partial(CreatePolicy, {
-  description: 'Fields that are absent stay. `thresholds` is merged by category; lists are replaced.',
+  description: 'Absent fields keep their values. `thresholds` is merged by category; lists are replaced.',
 });
 
 export type UpdatePolicy = Static<typeof UpdatePolicy>;

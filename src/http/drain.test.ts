@@ -67,16 +67,33 @@ describe('drain', () => {
     assert.equal(app.inFlight.count, 0);
   });
 
-  it('accepts requests during the delay, on connections that end with the response', async () => {
-    await startCall(async (_signal, reply) => reply.send('served'));
+  it('keeps connections during the delay, and closes each with its next response once none is accepted', async () => {
+    const kept = await startCall(async (_signal, reply) => reply.send('served'));
+    const responses = (async function* () {
+      for await (const chunk of kept)
+        yield String(chunk)
+          .match(/^connection: .*$/im)?.[0]
+          .toLowerCase();
+    })();
+    assert.equal((await responses.next()).value, 'connection: keep-alive');
     const { port } = app.server.address() as AddressInfo;
     const call = () => fetch(`http://127.0.0.1:${port}/call`);
+    const drained = drain(app, logger, { delayMs: 1_000, drainMs: LONG_MS, abortMs: LONG_MS });
     assert.equal((await call()).headers.get('connection'), 'keep-alive');
-    const drained = drain(app, logger, { delayMs: 300, drainMs: LONG_MS, abortMs: LONG_MS });
-    const answer = await call();
-    assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'close']);
+    const isRefused = async () => {
+      const socket = connect(port, '127.0.0.1');
+      const isAccepted = await once(socket, 'connect').then(
+        () => true,
+        () => false,
+      );
+      socket.destroy();
+      return !isAccepted;
+    };
+    await until(isRefused);
+    kept.write('GET /call HTTP/1.1\r\nhost: quire\r\n\r\n');
+    assert.equal((await responses.next()).value, 'connection: close');
+    assert.equal((await responses.next()).done, true);
     await drained;
-    await assert.rejects(call());
   });
 
   it('waits for the onSend hooks of such a handler', async () => {

@@ -1,3 +1,4 @@
+import { Server } from 'node:net';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { engineUnavailable } from '../errors.ts';
 import { InFlight } from '../lib/in-flight.ts';
@@ -10,8 +11,11 @@ declare module 'fastify' {
      * Handlers that have not settled. Handlers outlive closed connections, so connections cannot be counted instead.
      */
     inFlight: InFlight;
-    /** Whether the process has been told to stop. It still accepts requests until the drain delay has passed. */
-    shutdown: { hasBegun: boolean };
+    /**
+     * `hasBegun`: the stop was requested; the process still accepts connections until the drain delay has passed.
+     * `isClosing`: the listener is closed, and the next response closes each keep-alive connection.
+     */
+    shutdown: { hasBegun: boolean; isClosing: boolean };
   }
 }
 
@@ -27,7 +31,7 @@ export function stopping() {
 export function countHandlers(app: Pick<App, 'decorate' | 'addHook'>): void {
   const inFlight = new InFlight();
   app.decorate('inFlight', inFlight);
-  app.decorate('shutdown', { hasBegun: false });
+  app.decorate('shutdown', { hasBegun: false, isClosing: false });
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function countedHandler(request, reply) {
@@ -39,7 +43,9 @@ export function countHandlers(app: Pick<App, 'decorate' | 'addHook'>): void {
   });
 }
 
-/** Maximum time for which a stopping process waits for a moment without new connections, and for their requests. */
+/**
+ * Maximum time that a stopping process waits for new connections to pause and for requests on keep-alive connections.
+ */
 const MAX_BACKLOG_MS = 1_000;
 
 /** Bounds of a drain, in milliseconds. */
@@ -61,8 +67,8 @@ export async function drain(app: App, logger: Logger, { delayMs, drainMs, abortM
   app.shutdown.hasBegun = true;
   await delay(delayMs);
   await acceptBacklog(app);
-  // The requests of accepted connections are served.
-  const closed = new Promise((resolve) => app.server.close(resolve));
+  app.shutdown.isClosing = true;
+  const closed = closeListener(app);
   await Promise.race([closed, delay(Math.min(delayMs, MAX_BACKLOG_MS))]);
   const settled = Promise.all([closed, app.close()]).then(() => app.inFlight.settled());
   if (!(await settlesWithin(settled, drainMs))) {
@@ -74,6 +80,15 @@ export async function drain(app: App, logger: Logger, { delayMs, drainMs, abortM
     }
   }
   app.inFlight.close();
+}
+
+/**
+ * Closes the listener but not idle connections, because a proxy may still send requests on them until it notices that
+ * the listener is closed. Resolves when all connections are closed.
+ */
+function closeListener({ server }: Pick<App, 'server'>): Promise<unknown> {
+  // `close` of the HTTP server would also close idle connections.
+  return new Promise((resolve) => Server.prototype.close.call(server, resolve));
 }
 
 /**

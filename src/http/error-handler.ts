@@ -47,7 +47,7 @@ export function asApiError(error: unknown, request: FastifyRequest, bodyLimitByt
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return unknownUrl(request.method, request.url);
   }
-  // @fastify/static rejects paths that leave the folder of `/docs`.
+  // @fastify/static rejects paths that leave the folder of the console.
   if (statusCode === 403 || statusCode === 404) return unknownUrl(request.method, request.url);
   return knownError(error);
 }

@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { App } from './app.ts';
 import { errorResponses, type RouteFacts, responseHeaders } from './describe-operation.ts';
@@ -55,23 +53,13 @@ export function streamed<Response extends object>(response: Response, event: obj
   return response;
 }
 
-const DOCS_PATH = '/docs';
-
-const LOGO = new URL('./assets/logo.svg', import.meta.url);
-const DOCS_CSS = new URL('./assets/docs.css', import.meta.url);
-const DOCS_THEME = new URL('./assets/docs-theme.js', import.meta.url);
-
-/** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
-const DOCS_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-
 const INFO = {
   title: 'Quire',
   description: 'Inference, retrieval and knowledge bases for OpenAI clients, on your own machine.',
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 };
 
-/** Serves the OpenAPI 3.1 description of the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
+/** Serves the OpenAPI 3.1 document at `/openapi.json`, `/docs/json` and `/docs/yaml`. */
 export async function describeApi(app: App, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -105,30 +93,9 @@ export async function describeApi(app: App, version: string): Promise<void> {
   });
   const sendJson = sendOnceCreated('application/json; charset=utf-8', () => JSON.stringify(app.swagger()));
   const sendYaml = sendOnceCreated('application/x-yaml', () => app.swagger({ yaml: true }));
-  app.addHook('onRoute', (route) => {
-    // The plugin registers the routes of the page without our `config`.
-    if (route.url.startsWith(DOCS_PATH)) route.config = { ...route.config, scope: 'public' };
-    if (route.url === `${DOCS_PATH}/json`) route.handler = sendJson;
-    if (route.url === `${DOCS_PATH}/yaml`) route.handler = sendYaml;
-  });
-  await app.register(swaggerUi, {
-    routePrefix: DOCS_PATH,
-    // Requests carry the session of the console, if there is one. An entered key is never stored.
-    uiConfig: { deepLinking: true, persistAuthorization: false, tryItOutEnabled: true, url: '/openapi.json' },
-    logo: { type: 'image/svg+xml', content: await readFile(LOGO), href: '/', target: '_self' },
-    theme: {
-      title: 'Quire API',
-      css: [{ filename: 'docs.css', content: await readFile(DOCS_CSS, 'utf8') }],
-      js: [{ filename: 'docs-theme.js', content: await readFile(DOCS_THEME, 'utf8') }],
-    },
-    uiHooks: {
-      onRequest: (_request, reply, next) => {
-        reply.header('content-security-policy', DOCS_POLICY);
-        next();
-      },
-    },
-  });
-  app.get('/openapi.json', { schema: { hide: true }, config: { scope: 'public' } }, sendJson);
+  for (const path of ['/openapi.json', '/docs/json'])
+    app.get(path, { schema: { hide: true }, config: { scope: 'public' } }, sendJson);
+  app.get('/docs/yaml', { schema: { hide: true }, config: { scope: 'public' } }, sendYaml);
 }
 
 /** A handler of a large response that is the same for everybody. It needs no key, so each request must cost little. */

@@ -35,7 +35,7 @@ export interface EndedRequest {
   callLog: CallLog | null;
   /** Whether the route calls models. */
   usesModels: boolean;
-  /** The body as received, for the model id that it names; absent or undefined when it was not read. */
+  /** Request body. Undefined if it was not read. */
   body?: unknown;
   /** Header of W3C Trace Context. */
   traceparent?: unknown;

@@ -12,6 +12,7 @@ import { type Authenticate, requireAccess } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
 import { respondToClientError } from './client-error.ts';
 import { collectAfterBodies } from './collect-after-bodies.ts';
+import { compressForBrowsers } from './compression.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
 import { readForwardedFor } from './forwarded-for.ts';
@@ -140,6 +141,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
   admitRequests(app, options);
   ignoreTypeOfEmptyBodies(app);
   closeAfterUnreadBody(app);
+  compressForBrowsers(app);
   const budget = new BodyBudget(budgetBytes(options), collectAfterBodies());
   const publicBodies = new PublicBodies(options.publicBodyMs);
   acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget, publicBodies });
@@ -153,8 +155,9 @@ function setCommonHeaders(app: Pick<App, 'addHook' | 'shutdown'>): void {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const { requestIdHeader } = request.routeOptions.config.protocol ?? {};
     if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
-    // Proxies would reuse a kept connection at the moment when it is closed.
-    if (app.shutdown.hasBegun) reply.header('connection', 'close');
+    // Proxies must not reuse a keep-alive connection that is about to be closed. This header is sent only after the
+    // listener is closed: earlier, every request would open a connection, and connections in the backlog are reset.
+    if (app.shutdown.isClosing) reply.header('connection', 'close');
     done();
   });
 }

@@ -233,6 +233,7 @@ export class Connection {
     const { routeOptions, url, ip } = this.#request;
     const call = toCall({ routeOptions, url, ip, caller, id: requestId, rateLease: lease, reply: null, callLog });
     const body = await parseJsonMessage(data, caller.organizationId);
+    callLog.body = body;
     await useTokens(lease, { body, bytes: reservation.bytes() }, async () => {
       const events = await this.#respond({ call, body, signal: this.#gone.signal });
       for await (const event of events) {

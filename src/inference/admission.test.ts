@@ -45,7 +45,7 @@ function dependencies() {
   const records: UsageRecord[] = [];
   const recordUsage = async (record: UsageRecord) => void records.push(record);
   const metering = { reserve: () => null, recordUsage, metrics: new Registry(), now: () => 0 };
-  return { records, deps: { ...metering, screen: PASS_ALL, countPrompt() {} } };
+  return { records, deps: { ...metering, screen: PASS_ALL, countPrompt() {}, recordsContents: () => false } };
 }
 
 function failure(kind: CallKind, model?: string, limitedTo: readonly string[] | null = null) {

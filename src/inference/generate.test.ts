@@ -29,6 +29,7 @@ function setUp(screen: Screen = PASS_ALL) {
       return durable.promise;
     },
     countPrompt: (_modelId: string, cachedTokens: number) => void counted.push(cachedTokens),
+    recordsContents: () => false,
     screen,
     metrics: new Registry(),
     now: () => 1_800_000_000_000,

@@ -9,6 +9,8 @@ import type {
 } from '../engines/engine.ts';
 import { knownContextTokens } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
+import type { Call } from '../lib/caller.ts';
+import { RecordedAnswer } from '../lib/recorded-answer.ts';
 import type { ModerationNotice } from '../lib/screen.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { Admission } from './admission.ts';
@@ -21,7 +23,10 @@ import { type ChoiceEvent, screenOutput } from './screen-output.ts';
 import type { Screened } from './screening.ts';
 
 /** Dependencies of a generation. */
-export type GenerationDeps = Pick<Deps, 'reserve' | 'recordUsage' | 'countPrompt' | 'screen' | 'metrics' | 'now'>;
+export type GenerationDeps = Pick<
+  Deps,
+  'reserve' | 'recordUsage' | 'recordsContents' | 'countPrompt' | 'screen' | 'metrics' | 'now'
+>;
 
 /** A request as routes make it: the cache scope and the priority come from the call. */
 export type GenerationInput = Omit<GenerationRequest, 'scope' | 'cacheScope' | 'priority'>;
@@ -78,7 +83,34 @@ export async function startGeneration(
     await events.return();
     throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }
-  return { cachedTokens, promptLogprobs, events, notices: () => notices, usage: () => ({ ...used }) };
+  const recorded = await recordAnswer(deps, call, events);
+  return { cachedTokens, promptLogprobs, events: recorded, notices: () => notices, usage: () => ({ ...used }) };
+}
+
+type GenerationEvents = Generation['events'];
+
+/** Copies the events to the request log if the organization records contents. */
+async function recordAnswer(
+  { recordsContents }: Pick<Deps, 'recordsContents'>,
+  { caller, log }: Call,
+  events: GenerationEvents,
+): Promise<GenerationEvents> {
+  if (log === undefined || log.isPrivate || !(await recordsContents(caller.organizationId))) return events;
+  log.answer ??= new RecordedAnswer();
+  return recordEvents(log.answer, log.calls, events);
+}
+
+async function* recordEvents(answer: RecordedAnswer, call: number, events: GenerationEvents): GenerationEvents {
+  for await (const event of events) {
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
+      const type = event.type === 'text-delta' ? 'text' : 'reasoning';
+      answer.add({ type, call, choice: event.choice, index: 0, text: event.text });
+    } else if (event.type === 'tool-call-delta') {
+      const { choice, index, name, arguments: text } = event;
+      answer.add({ type: 'tool_call', call, choice, index, text, ...(name !== undefined && { name }) });
+    }
+    yield event;
+  }
 }
 
 type UsedTokens = GenerationUsage & Required<Pick<GenerationUsage, 'reasoningTokens'>>;

@@ -35,6 +35,31 @@ function heldEngine() {
 const hate = (scores: readonly ModerationScores[]) => scores.map((score) => score.hate);
 
 describe('policyScorer', () => {
+  it('aborts a request to an engine that hangs after 30 seconds, and no request that has ended', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const signals: AbortSignal[] = [];
+    const moderate: ModerationEngine['moderate'] = ([text], signal) => {
+      signals.push(signal);
+      if (text !== 'hangs') return Promise.resolve({ scores: [{ hate: 1 } as ModerationScores], tokens: 1 });
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const engine = { moderate, backend: () => ({ engine: 'bundled' }) };
+    const score = policyScorer({ get: () => ({ moderation: engine }) } as unknown as ModelLookup);
+    assert.deepEqual(hate(await score(['answers'], 'org_1')), [1]);
+    const rejection = assert.rejects(score(['hangs'], 'org_1'), { name: 'TimeoutError' });
+    t.mock.timers.tick(29_999);
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      [false, false],
+    );
+    t.mock.timers.tick(1);
+    await rejection;
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      [false, true],
+    );
+  });
+
   it('short calls of one organization share the request after the running one, and get their own scores', async () => {
     const { score, requests, release } = heldEngine();
     const calls = [score(['a'], 'org_1'), score(['bb', 'ccc'], 'org_1'), score([], 'org_1'), score(['dddd'], 'org_1')];

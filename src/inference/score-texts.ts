@@ -40,7 +40,7 @@ export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
   }
 
   async function moderate(texts: readonly string[], organizationId: string): Promise<ModerationScores[]> {
-    const { scores } = await boundEngine().moderate(texts, AbortSignal.timeout(TIMEOUT_MS), organizationId);
+    const { scores } = await withTimeout((signal) => boundEngine().moderate(texts, signal, organizationId));
     return scores;
   }
 
@@ -80,6 +80,18 @@ export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
 
   return async (texts, organizationId) =>
     cache.get(boundEngine(), organizationId, texts, (missing) => score(missing, organizationId));
+}
+
+/** Aborts `run` after `TIMEOUT_MS`. `AbortSignal.timeout` would retain completed calls in memory until then. */
+async function withTimeout<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const timeout = new AbortController();
+  const abort = () => timeout.abort(new DOMException('the moderation model did not answer in time', 'TimeoutError'));
+  const timer = setTimeout(abort, TIMEOUT_MS);
+  try {
+    return await run(timeout.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Removes the calls of the next request from the front of the queue: at least one. */

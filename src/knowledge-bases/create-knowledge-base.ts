@@ -36,13 +36,30 @@ export async function createKnowledgeBase(
   const { caller } = call;
   const { organizationId } = caller;
   requireCreation(caller);
-  const { embedding_model: named } = body;
-  const { model } = resolveModel(deps, caller, { kind: 'embedding', model: named, param: 'embedding_model' });
+  const row = { ...newKnowledgeBase(deps, caller, body), expiresAfterDays };
+  await deps.db.sql.transaction(async (sql) => {
+    await insertKnowledgeBase(sql, row);
+    const action = 'knowledge_base.created';
+    await recordChange(sql, toActor(call), { action, organizationId, resourceId: row.id });
+    await addFiles?.(sql, row);
+  });
+  return viewKnowledgeBase(row);
+}
+
+/** Creates the row of an empty knowledge base. Throws 404 or 403 naming `param` for its embedding model, and 400. */
+export function newKnowledgeBase(
+  deps: Pick<Deps, 'models' | 'now'>,
+  caller: Caller,
+  body: CreateKnowledgeBase,
+  param = 'embedding_model',
+): KnowledgeBaseRow {
+  const { model } = resolveModel(deps, caller, { kind: 'embedding', model: body.embedding_model, param });
   const chunking = resolveChunking(body.chunking_strategy ?? {});
   const now = new Date(deps.now());
-  const row: KnowledgeBaseRow = {
+  return {
     id: newId('knowledgeBase'),
-    organizationId,
+    organizationId: caller.organizationId,
+    privateTo: null,
     name: requireText(body.name, 'name'),
     description: refuseNul(body.description ?? '', 'description'),
     embeddingModel: model.id,
@@ -55,18 +72,11 @@ export async function createKnowledgeBase(
     indexState: 'ready',
     indexVersion: INDEX_VERSION,
     metadata: checkMetadata(body.metadata ?? {}, 'metadata'),
-    expiresAfterDays,
+    expiresAfterDays: null,
     lastActiveAt: null,
     createdAt: now,
     updatedAt: now,
   };
-  await deps.db.sql.transaction(async (sql) => {
-    await insertKnowledgeBase(sql, row);
-    const action = 'knowledge_base.created';
-    await recordChange(sql, toActor(call), { action, organizationId, resourceId: row.id });
-    await addFiles?.(sql, row);
-  });
-  return viewKnowledgeBase(row);
 }
 
 /** Throws 403 for a key that is limited to knowledge bases. */

@@ -1,4 +1,5 @@
 import { recordChange, toActor } from '../audit/record-change.ts';
+import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { deleteFileUses } from '../files/store.ts';
 import type { Call } from '../lib/caller.ts';
@@ -20,11 +21,16 @@ export async function deleteKnowledgeBase(
   const { organizationId } = call.caller;
   await deps.db.sql.transaction(async (sql) => {
     await findAndLockKnowledgeBase(sql, organizationId, id);
-    for (const job of await selectUnfinishedJobsOfBase(sql, id)) await deleteFileUses(sql, job.id);
-    await deleteKnowledgeBaseRow(sql, id);
-    await insertDroppedIndex(sql, id, new Date(deps.now()));
+    await removeKnowledgeBase(sql, id, deps.now());
     await recordChange(sql, toActor(call), { action: 'knowledge_base.deleted', organizationId, resourceId: id });
   });
   await dropIndexTable(deps, id);
   return { id, object: 'knowledge_base', deleted: true };
+}
+
+/** Deletes a locked knowledge base in a transaction. Callers run `dropIndexTable` after the commit, or a sweep does. */
+export async function removeKnowledgeBase(sql: Sql, id: string, nowMs: number): Promise<void> {
+  for (const job of await selectUnfinishedJobsOfBase(sql, id)) await deleteFileUses(sql, job.id);
+  await deleteKnowledgeBaseRow(sql, id);
+  await insertDroppedIndex(sql, id, new Date(nowMs));
 }

@@ -57,7 +57,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
     {
       schema: {
         summary: 'Change a knowledge base',
-        description: 'Its embedding model and its chunking strategy stay as they are.',
+        description: 'The embedding model and the chunking strategy cannot be changed.',
         tags,
         params,
         body: UpdateKnowledgeBase,
@@ -72,7 +72,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
     {
       schema: {
         summary: 'Delete a knowledge base',
-        description: 'With its data sources, documents and chunks, also while they are being ingested.',
+        description: 'Also deletes its data sources, documents and chunks, even during ingestion.',
         tags,
         params,
         response: { 200: DeletedKnowledgeBase },

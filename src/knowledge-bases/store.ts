@@ -1,9 +1,9 @@
-import { and, asc, eq, getTableColumns, inArray, type SQL } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, type SQL } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import type { Database, Sql } from '../db/db.ts';
 import { nameContains, type PageBounds, pageOrder } from '../db/page.ts';
 import { prepared } from '../db/prepared.ts';
-import { visibleKnowledgeBases } from '../lib/organization-context.ts';
+import { currentCaller, visibleKnowledgeBases } from '../lib/organization-context.ts';
 import type { KnowledgeBaseListQuery } from './schema.ts';
 import { droppedIndexes, knowledgeBases } from './tables.ts';
 
@@ -23,25 +23,35 @@ const selectOne = prepared(
   where id = $1::json->>'id' and organization_id = $1::json->>'organizationId'`,
 );
 
-/** Returns the organization's knowledge base, or null. */
+/** Selects a knowledge base of the organization or of a chat of the caller, or null. */
 export async function selectKnowledgeBase(
   db: Database,
   organizationId: string,
   id: string,
 ): Promise<KnowledgeBaseRow | null> {
-  if (!isVisible(id)) return null;
-  const [row] = await selectOne(db, JSON.stringify({ organizationId, id }));
-  return (row as KnowledgeBaseRow | undefined) ?? null;
+  const [found] = await selectOne(db, JSON.stringify({ organizationId, id }));
+  const row = found as KnowledgeBaseRow | undefined;
+  if (row === undefined) return null;
+  const caller = currentCaller();
+  const isOpen = row.privateTo === null || caller === null ? isVisible(id) : row.privateTo === caller;
+  return isOpen ? row : null;
 }
 
-/** Like `selectKnowledgeBase`, with a row lock. */
+/** Like `selectKnowledgeBase`, with a row lock, and without knowledge bases of chats, which only the chat changes. */
 export async function lockKnowledgeBase(
   sql: Sql,
   organizationId: string,
   id: string,
 ): Promise<KnowledgeBaseRow | null> {
   if (!isVisible(id)) return null;
-  const [row] = await sql.select().from(knowledgeBases).where(isKnowledgeBase(organizationId, id)).for('update');
+  const isFound = and(isKnowledgeBase(organizationId, id), isSharedBase());
+  const [row] = await sql.select().from(knowledgeBases).where(isFound).for('update');
+  return row ?? null;
+}
+
+/** Selects the knowledge base of a chat with a row lock, or null. */
+export async function lockPrivateBase(sql: Sql, id: string): Promise<KnowledgeBaseRow | null> {
+  const [row] = await sql.select().from(knowledgeBases).where(eq(knowledgeBases.id, id)).for('update');
   return row ?? null;
 }
 
@@ -60,6 +70,7 @@ export function selectKnowledgeBases(
       and(
         eq(knowledgeBases.organizationId, organizationId),
         onlyVisibleBases(),
+        isSharedBase(),
         nameContains(knowledgeBases.name, search),
         isAfter,
       ),
@@ -68,13 +79,18 @@ export function selectKnowledgeBases(
     .limit(bounds.limit + 1);
 }
 
-/** Selects the ids that are knowledge bases of the organization. */
+/** Filters the ids to knowledge bases of the organization. Knowledge bases of chats are omitted. */
 export async function selectExistingBases(sql: Sql, organizationId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await sql
     .select({ id: knowledgeBases.id })
     .from(knowledgeBases)
     .where(
-      and(eq(knowledgeBases.organizationId, organizationId), inArray(knowledgeBases.id, [...ids]), onlyVisibleBases()),
+      and(
+        eq(knowledgeBases.organizationId, organizationId),
+        inArray(knowledgeBases.id, [...ids]),
+        onlyVisibleBases(),
+        isSharedBase(),
+      ),
     );
   return rows.map(({ id }) => id);
 }
@@ -87,6 +103,9 @@ export function onlyVisibleBases(column: AnyPgColumn = knowledgeBases.id): SQL |
   const ids = visibleKnowledgeBases();
   return ids === null ? undefined : inArray(column, [...ids]);
 }
+
+/** SQL condition that hides knowledge bases of chats from requests. Jobs see all knowledge bases. */
+const isSharedBase = (): SQL | undefined => (currentCaller() === null ? undefined : isNull(knowledgeBases.privateTo));
 
 /** Updates the fields that callers may change. */
 export async function updateKnowledgeBaseRow(

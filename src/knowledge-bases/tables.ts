@@ -12,6 +12,8 @@ export const knowledgeBases = pgTable(
   {
     id: text().primaryKey(),
     organizationId: text('organization_id').notNull(),
+    /** Id of the user or key whose chat owns the knowledge base. Only this caller can read it. Null if it is shared. */
+    privateTo: text('private_to'),
     name: text().notNull(),
     description: text().notNull(),
     embeddingModel: text('embedding_model').notNull(),

@@ -1,4 +1,5 @@
 import type { ApiError } from '../errors.ts';
+import type { RecordedAnswer } from './recorded-answer.ts';
 import { traceHeaders } from './trace-headers.ts';
 
 /** Steps of one request that are stored; a turn loop may have more. */
@@ -58,7 +59,7 @@ export class KeyHolder {
   }
 }
 
-/** Collects what happens in one request, for the request log. Holds no text of the caller. */
+/** Collects the steps of one request for the request log. */
 export class CallLog {
   /** Milliseconds since 1970. */
   readonly startedAt = Date.now();
@@ -80,6 +81,12 @@ export class CallLog {
   error: LoggedError | null = null;
   holder: KeyHolder | null = null;
   readonly steps: CallStep[] = [];
+  /** Null if the organization does not record contents. */
+  answer: RecordedAnswer | null = null;
+  /** Whether the contents must not be recorded, as in chats. */
+  isPrivate = false;
+  /** Body of a request that did not arrive over HTTP, such as a line of a batch. */
+  body: unknown;
 
   /** Adds a model call that has ended. `startedAt`: milliseconds since 1970. */
   addCall(record: EndedModelCall, startedAt: number): void {
@@ -142,7 +149,7 @@ export interface LoggedCall extends Readonly<KeyHolder> {
   durationMs: number;
   isBatch: boolean;
   traceId: string | null;
-  /** The body, for the model id that a rejected request named; undefined when it was not read. */
+  /** Body, for the model id of rejected requests and the recording of contents. Undefined if it was not read. */
   body?: unknown;
   log: CallLog;
 }

@@ -27,6 +27,10 @@ export const ID_PREFIXES = {
   response: 'resp_',
   conversation: 'conv_',
   chat: 'chat_',
+  chatAttachment: 'att_',
+  chatPreset: 'preset_',
+  prompt: 'pmpt_',
+  promptVersion: 'pmptv_',
   message: 'msg_',
   reasoning: 'rs_',
   fileSearchCall: 'fs_',
@@ -48,6 +52,10 @@ export const ID_PREFIXES = {
   invitation: 'inv_',
   session: 'sess_',
   identity: 'ident_',
+  alert: 'alert_',
+  alertChannel: 'channel_',
+  alertDelivery: 'delivery_',
+  budget: 'budget_',
 } as const;
 
 /** A kind of resource with ids. */

@@ -47,6 +47,10 @@ describe('LruMap', () => {
     map.delete('a');
     map.get('a');
     assert.equal(map.size, 1);
+    // The most recently used entry is deleted, and comes back.
+    map.delete('d');
+    map.set('e', 5).set('d', 6).get('e');
+    assert.deepEqual([...map.keys()], ['d', 'e']);
   });
 });
 

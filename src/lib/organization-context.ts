@@ -10,9 +10,14 @@ export function runForOrganization<Result>(organizationId: string, run: () => Re
   return storage.run({ organizationId }, run);
 }
 
-/** The same for a caller: lookups find only what its key may see. */
+/** Like `runForOrganization`, for a caller: lookups return only rows that its key may access. */
 export function runForCaller<Result>({ organizationId, keyId, knowledgeBaseIds }: Context, run: () => Result): Result {
-  return storage.run({ organizationId, ...(knowledgeBaseIds && keyId && { knowledgeBaseIds, keyId }) }, run);
+  return storage.run({ organizationId, ...(keyId && { keyId }), ...(knowledgeBaseIds && { knowledgeBaseIds }) }, run);
+}
+
+/** Id of the key or user of the current request. Null in jobs and internal tasks, which may read private data. */
+export function currentCaller(): string | null {
+  return storage.getStore()?.keyId ?? null;
 }
 
 /** The organization of the current request or job; empty for work of the service itself. */
@@ -30,5 +35,5 @@ export function visibleKnowledgeBases(): readonly string[] | null {
  * batches and files that it has created. Null: all of its organization.
  */
 export function limitedCreator(): string | null {
-  return storage.getStore()?.keyId ?? null;
+  return visibleKnowledgeBases() === null ? null : currentCaller();
 }

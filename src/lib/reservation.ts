@@ -16,6 +16,8 @@ export interface Charge {
   hasBalance: boolean;
   /** Period of the key's budget, such as `2026-03`; null without a budget. */
   budgetPeriod: string | null;
+  /** Enforced budgets that the call is charged to, with their period. Absent if there are none. */
+  budgets?: { id: string; period: string }[];
 }
 
 /** Credits that one call holds until its usage is recorded. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { withDeadline } from '../../test/deadline.ts';
+import { until, withDeadline } from '../../test/deadline.ts';
 import { connectPeers, type Peers } from '../../test/remote-engine.ts';
 import { ApiError, invalidValue } from '../errors.ts';
 import { OperatorError } from './operator-error.ts';
@@ -80,9 +80,36 @@ describe('a connection between two processes', () => {
     await client.call('sync', {});
     assert.equal(made, window);
     for (let at = 1; at < 5_000; at++) assert.equal((await stream.next()).value, at);
+    await client.call('sync', {});
+    assert.ok(made <= 5_000 + window, `${made} events`);
     await stream.return();
     await withDeadline('the end of the stream', ended);
     assert.deepEqual(await stream.next(), { done: true, value: undefined });
+  });
+
+  it('a stream ends for a reader that leaves while the event that fills its window is made', async (t) => {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    let made = 0;
+    const { client } = await connected(t, {
+      async *stream(_method, _input, signal) {
+        signal.addEventListener('abort', () => leave());
+        try {
+          for (;;) {
+            made += 1;
+            if (made === 512) await left;
+            yield made;
+          }
+        } finally {
+          resolve();
+        }
+      },
+    });
+    const stream = client.stream<number>('count', {}, { signal: never });
+    await stream.next();
+    await until(() => made === 512);
+    await stream.return();
+    await withDeadline('the end of the stream', ended);
   });
 
   it('a lost connection fails pending and later calls and streams with 503, and aborts those of the other end', async (t) => {

@@ -231,7 +231,8 @@ export class RpcPeer {
       for await (const event of this.#methods.stream?.(method, input, signal) ?? []) {
         this.#send({ type: 'event', id, event }, scope);
         incoming.unread += 1;
-        if (incoming.unread >= WINDOW_EVENTS) await this.#windowOpens(incoming);
+        // A reader that has left opens no window.
+        if (incoming.unread >= WINDOW_EVENTS && !signal.aborted) await this.#windowOpens(incoming);
         if (signal.aborted) return;
       }
       this.#send({ type: 'done', id }, scope);
@@ -244,6 +245,7 @@ export class RpcPeer {
 
   #accept(id: number): Incoming {
     const incoming: Incoming = { cancelled: new AbortController(), unread: 0, resume: () => {} };
+    incoming.cancelled.signal.addEventListener('abort', () => incoming.resume(), { once: true });
     this.#incoming.set(id, incoming);
     return incoming;
   }
@@ -252,7 +254,6 @@ export class RpcPeer {
   #windowOpens(incoming: Incoming): Promise<void> {
     return new Promise((resolve) => {
       incoming.resume = resolve;
-      incoming.cancelled.signal.addEventListener('abort', () => resolve(), { once: true });
     });
   }
 

@@ -1,3 +1,4 @@
+import { lockOrganization } from '../accounts/store.ts';
 import { changedFields, recordChange, toActor } from '../audit/record-change.ts';
 import { type ListQuery, page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
@@ -46,8 +47,9 @@ export async function registerMcpServer(
     updatedAt: now,
   };
   await deps.db.sql.transaction(async (sql) => {
+    await lockOrganization(sql, organizationId);
     if ((await countMcpServers(sql, organizationId)) >= MAX_SERVERS)
-      throw invalidValue('label', `names one of more than ${MAX_SERVERS} servers; delete another one first`);
+      throw invalidValue('label', `cannot be added: ${MAX_SERVERS} servers exist; delete a server first`);
     if (!(await insertMcpServer(sql, row))) throw labelTaken();
     await recordChange(sql, toActor(call), { action: 'mcp_server.created', organizationId, resourceId: id });
   });

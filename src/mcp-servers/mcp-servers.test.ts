@@ -100,9 +100,11 @@ describe('/v1/mcp-servers', () => {
     assert.equal((await register({}, key)).status, 200);
   });
 
-  it('takes 100 servers of an organization', async () => {
+  it('takes 100 servers of an organization, also of concurrent requests', async () => {
     const { key } = await api.makeKey({ organization: 'Many' });
-    for (let i = 0; i < 100; i++) assert.equal((await register({ label: `s${i}` }, key)).status, 200);
+    for (let i = 0; i < 98; i++) assert.equal((await register({ label: `s${i}` }, key)).status, 200);
+    const last = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((label) => register({ label }, key)));
+    assert.equal(last.filter(({ status }) => status === 200).length, 2);
     assertError(await register({ label: 'more' }, key), 400, 'invalid_value', 'label');
   });
 

@@ -24,7 +24,7 @@ export function mcpServerRoutes(app: App, deps: McpServerDeps): void {
       schema: {
         summary: 'Register an MCP server',
         description:
-          'Responses name it in a tool of the type `mcp` by its label, or by its id in `connector_id`, instead of `server_url`. Headers are stored encrypted.',
+          'Responses refer to the server in a tool of the type `mcp` by its label, or by its id in `connector_id`, instead of `server_url`. Headers are stored encrypted.',
         tags,
         body: CreateMcpServer,
         response,

@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { deletedSchema } from '../db/page.ts';
+import { Nullable, UnixSeconds } from '../http/schema-types.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { McpAllowedTools, McpApproval, ServerLabel } from './server-settings.ts';
-
-const OrNull = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Body of `POST /v1/mcp-servers`. */
 export const CreateMcpServer = Type.Object(
@@ -11,7 +10,7 @@ export const CreateMcpServer = Type.Object(
     label: ServerLabel,
     url: Type.String({ minLength: 1, maxLength: 2_048, description: 'Address of the server: Streamable HTTP.' }),
     description: Type.Optional(
-      OrNull(Type.String({ maxLength: 4_096, description: 'Models read it with the descriptions of the tools.' })),
+      Nullable(Type.String({ maxLength: 4_096, description: 'Models read it with the descriptions of the tools.' })),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
@@ -21,7 +20,7 @@ export const CreateMcpServer = Type.Object(
     authorization: Type.Optional(
       Type.String({ minLength: 1, description: 'Access token for the server. Stored encrypted, and never shown.' }),
     ),
-    allowed_tools: Type.Optional(OrNull(McpAllowedTools)),
+    allowed_tools: Type.Optional(Nullable(McpAllowedTools)),
     require_approval: Type.Optional(McpApproval),
   },
   { examples: [{ label: 'weather', url: 'https://mcp.example/weather', authorization: 'TOKEN' }] },
@@ -31,7 +30,7 @@ export type CreateMcpServer = Static<typeof CreateMcpServer>;
 
 /** Body of `PUT /v1/mcp-servers/{server_id}`: the fields to change. */
 export const UpdateMcpServer = Type.Partial(CreateMcpServer, {
-  description: 'Fields that are absent stay. `headers` and `authorization` replace all headers together.',
+  description: 'Absent fields keep their values. `headers` and `authorization` together replace all headers.',
   examples: [{ allowed_tools: ['forecast'] }],
 });
 
@@ -43,12 +42,12 @@ export const McpServerResource = Type.Object({
   object: Type.Literal('mcp_server'),
   label: Type.String(),
   url: Type.String(),
-  description: OrNull(Type.String()),
+  description: Nullable(Type.String()),
   header_names: Type.Array(Type.String(), { description: 'Names of the headers, whose values are not shown.' }),
-  allowed_tools: OrNull(McpAllowedTools),
+  allowed_tools: Nullable(McpAllowedTools),
   require_approval: McpApproval,
-  created_at: Type.Integer({ description: 'Unix seconds.' }),
-  updated_at: Type.Integer({ description: 'Unix seconds.' }),
+  created_at: UnixSeconds,
+  updated_at: UnixSeconds,
 });
 
 export type McpServerResource = Static<typeof McpServerResource>;

@@ -1,4 +1,4 @@
-import { and, count, eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { type PageBounds, pageOrder } from '../db/page.ts';
 import { mcpServers } from './tables.ts';
@@ -49,11 +49,7 @@ export function selectMcpServers(sql: Sql, organizationId: string, bounds: PageB
 
 /** Number of the organization's servers. */
 export async function countMcpServers(sql: Sql, organizationId: string): Promise<number> {
-  const [row] = await sql
-    .select({ total: count() })
-    .from(mcpServers)
-    .where(eq(mcpServers.organizationId, organizationId));
-  return row?.total ?? 0;
+  return sql.$count(mcpServers, eq(mcpServers.organizationId, organizationId));
 }
 
 /** Replaces the fields of a server. */

@@ -6,19 +6,18 @@ import { CallLog, type LoggedCall, parseTraceId } from '../lib/call-log.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
-import { createPartitions } from './partitions.ts';
+import { ContentRecorder } from './contents/content-recorder.ts';
+import { createPartitions, PREPARE_MS } from './partitions.ts';
 import { requestLog } from './tables.ts';
 
-/** Rows per statement. */
-const MAX_BATCH_ROWS = 512;
+/** Maximum rows per statement. Serializing more rows would block the event loop for too long. */
+const MAX_BATCH_ROWS = 64;
 /** No response waits for its row, so that rows of many requests share a statement. */
 const DELAY_MS = 200;
 /** Rows in memory while the database is slow or down: about 20 MB. Later ones are dropped. */
 const MAX_PENDING = 20_000;
 /** Status of a request whose client disconnected, as in the log of nginx. */
 const CLIENT_CLOSED_REQUEST = 499;
-/** Interval at which a process checks that there are partitions, which reach further ahead. */
-const PREPARE_MS = 24 * 60 * 60 * 1000;
 /** Longest model id of a rejected request that is stored. */
 const MAX_MODEL_CHARACTERS = 128;
 
@@ -42,6 +41,8 @@ export interface RequestLogDeps {
 
 /** Writes the request log with group commit. Requests never wait for it: a failed write loses rows and is logged. */
 export class RequestLog {
+  /** Recorder of request contents. */
+  readonly contents: ContentRecorder;
   readonly #deps: RequestLogDeps;
   readonly #insert: (rows: string) => Promise<unknown>;
   readonly #rows: GroupCommit<Row>;
@@ -52,6 +53,7 @@ export class RequestLog {
 
   constructor(deps: RequestLogDeps) {
     this.#deps = deps;
+    this.contents = new ContentRecorder(deps);
     this.#insert = deps.db.prepare('log_requests', INSERT);
     this.#rows = new GroupCommit<Row>({
       write: (rows) => this.#write(rows),
@@ -65,6 +67,7 @@ export class RequestLog {
 
   /** Adds a request that has ended. */
   add(call: LoggedCall): void {
+    this.contents.add(call);
     if (this.#pending >= MAX_PENDING) {
       this.#dropped += 1;
       return;
@@ -74,8 +77,8 @@ export class RequestLog {
   }
 
   /** Resolves when all rows are written or lost. */
-  flush(): Promise<void> {
-    return this.#rows.flush();
+  async flush(): Promise<void> {
+    await Promise.all([this.#rows.flush(), this.contents.flush()]);
   }
 
   async #write(rows: readonly Row[]): Promise<void> {
@@ -89,7 +92,7 @@ export class RequestLog {
 
   /** The task of the worker creates partitions, too; a process must not depend on another one that may be down. */
   async #prepare(time: number): Promise<void> {
-    await createPartitions(this.#deps.db, time);
+    await createPartitions(this.#deps.db, 'request_log', time);
     this.#preparedUntil = time + PREPARE_MS;
   }
 }
@@ -112,7 +115,7 @@ export function logRequest(
     keyId: holder.keyId,
     status: isCancelled ? CLIENT_CLOSED_REQUEST : (log.error?.status ?? ended.status),
     durationMs: Math.round(milliseconds),
-    body: ended.body,
+    body: ended.body ?? log.body,
     traceId: log.traceId ?? parseTraceId(ended.traceparent),
   });
 }

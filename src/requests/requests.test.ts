@@ -6,6 +6,7 @@ import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { calls, playTurns, says } from '../../test/response-turns.ts';
 import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
 import { AWKWARD_TEXTS } from '../../test/support/awkward.ts';
+import { openUserSession } from '../../test/support/open-session.ts';
 import { listSchema } from '../db/page.ts';
 import { engineUnavailable } from '../errors.ts';
 import { CallLog } from '../lib/call-log.ts';
@@ -53,7 +54,7 @@ describe('the request log', () => {
       ...{ key_id: own.id, key_name: 'bot', route: '/v1/chat/completions', model: 'general-8b', status: 200 },
       ...{ error: null, is_batch: false, model_calls: 1, prompt_tokens: 7, cached_tokens: 0, completion_tokens: 2 },
       ...{ cost_micros: request.cost_micros, first_token_ms: null, decode_ms: null, cache: 'miss', guardrail: null },
-      ...{ trace_id: 'a'.repeat(32), steps: [] },
+      ...{ trace_id: 'a'.repeat(32), has_contents: false, steps: [] },
     });
   });
 
@@ -285,6 +286,36 @@ describe('GET /v1/requests', () => {
     }
   });
 
+  it('searches names of keys, and of people with the scope keys, together with errors and other filters', async () => {
+    const organization = { organization: newId('organization') };
+    own = await api.makeKey({ ...organization, name: 'Miller\'s "bot" 100%', scopes: ['inference'] });
+    const second = await api.makeKey({ ...organization, name: 'MILLER two' });
+    const person = await openUserSession(api, [own.organizationId]);
+    const unrelated = await api.makeKey({ organization: newId('organization'), name: 'Miller' });
+    const added = [
+      add(now - 3),
+      add(now - 2, () => {}, { keyId: second.id, status: 429 }),
+      add(now - 1, (log) => log.fail(engineUnavailable('No miller here.', 1)), { keyId: 'key_3' }),
+      add(now, () => {}, { keyId: person.id }),
+    ] as const;
+    add(now, () => {}, { keyId: unrelated.id, organizationId: unrelated.organizationId });
+    const byName = [added[2], added[1], added[0]];
+    assert.deepEqual(await ids({ search: 'miller' }), byName);
+    assert.deepEqual(await ids({ search: 'miller', order: 'asc' }), byName.toReversed());
+    assert.deepEqual(await ids({ search: 'miller', limit: 1 }), [added[2]]);
+    assert.deepEqual(await ids({ search: 'miller', limit: 1, after: added[2] }), [added[1]]);
+    assert.deepEqual(await ids({ search: '100%' }), [added[0]]);
+    assert.deepEqual(await ids({ search: '\'s "BOT"' }), [added[0]]);
+    assert.deepEqual(await ids({ search: 'miller', status: '429' }), [added[1]]);
+    assert.deepEqual(await ids({ search: 'miller', key_id: own.id }), [added[0]]);
+    assert.deepEqual(await ids({ search: 'nobody' }), []);
+    assert.deepEqual(
+      [await ids({ search: person.id }), await ids({ search: person.id }, second.key)],
+      [[], [added[3]]],
+    );
+    assert.deepEqual((await ids({ search: 'miller' }, unrelated.key)).length, 1);
+  });
+
   it('keeps the last entry of a request, also within one statement', async () => {
     const id = add(now, () => {}, { durationMs: 1 });
     add(now, () => {}, { requestId: id, durationMs: 2 });
@@ -309,7 +340,8 @@ describe('GET /v1/requests', () => {
     const maintain = (offset: number) => maintainRequestLog({ ...api.deps, config, now: () => now + offset * DAY_MS });
     await Promise.all([maintain(29), maintain(29)]);
     assert.deepEqual(await partitions(), [...expected(-1, 2), ...expected(28, 31)]);
-    await maintain(31);
+    // At midnight, when the last day has been over for exactly 30 days.
+    await maintain(31 - (now % DAY_MS) / DAY_MS);
     assert.deepEqual(await partitions(), [...expected(1, 2), ...expected(28, 33)]);
   });
 });

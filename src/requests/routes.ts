@@ -2,11 +2,13 @@ import { listSchema } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
+import { contentRoutes } from './contents/routes.ts';
 import { listRequests, readRequest } from './read-requests.ts';
 import { LoggedRequest, LoggedRequestDetail, RequestParams, RequestsQuery } from './schema.ts';
 
-/** `GET /v1/requests` and `GET /v1/requests/{request_id}`. Need no scope. */
-export function requestRoutes(app: App, deps: Pick<Deps, 'db'>): void {
+/** Routes of the request log, which need no scope, and of request contents. */
+export function requestRoutes(app: App, deps: Pick<Deps, 'db' | 'now'>): void {
+  contentRoutes(app, deps);
   app.get(
     '/v1/requests',
     {
@@ -27,7 +29,7 @@ export function requestRoutes(app: App, deps: Pick<Deps, 'db'>): void {
       schema: {
         summary: 'Get a request',
         description:
-          'A request by the `x-request-id` of its response, with its steps. With the scope `admin`, of any organization.',
+          'Finds a request by the `x-request-id` of its response and returns it with its steps. The scope `admin` allows all organizations.',
         tags: ['Usage'],
         params: RequestParams,
         response: { 200: LoggedRequestDetail },

@@ -1,12 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
+import { Nullable } from '../http/schema-types.ts';
 import { MUST } from '../http/validation.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
-
-const Nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
-  type: T,
-  description: string,
-) => Type.Union([type, Type.Null()], { description });
 
 /** Result of the guardrail policies. */
 const Guardrail = Type.Enum(['passed', 'flagged', 'blocked']);
@@ -100,6 +96,9 @@ export type LoggedRequest = Static<typeof LoggedRequest>;
 /** A request with its steps. */
 export const LoggedRequestDetail = Type.Object({
   ...LoggedRequest.properties,
+  has_contents: Type.Boolean({
+    description: 'Whether the prompt and the answer are recorded and the caller may read them.',
+  }),
   steps: Type.Array(Step, {
     description:
       'Screening, searches, tools and model calls, in the order of their start. Steps may overlap. At most 64.',
@@ -148,7 +147,9 @@ export const RequestsQuery = Type.Object({
   min_duration_ms: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Only requests that took at least this long.' }),
   ),
-  search: Plain('A request id, or a part of the code or message of an error, in upper or lower case.'),
+  search: Plain(
+    'A request id, or a part of an error code, an error message, a key name or, with the scope `keys`, a user name (case-insensitive). Matches at most 50 keys and users.',
+  ),
   organization_id: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9_-]{1,64}$',

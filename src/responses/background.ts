@@ -13,6 +13,7 @@ import { findResponse } from './find-response.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps } from './parse-call.ts';
 import { prepareResponse } from './prepare-response.ts';
+import { resolvePrompt } from './resolve-prompt.ts';
 import { type BackgroundDeps, meterTokens, RUN_RESPONSE, type StoredJob, sealRequest } from './run-background.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { createEmitter } from './start-response.ts';
@@ -45,11 +46,14 @@ export interface BackgroundOptions {
 export async function startBackground(
   deps: BackgroundDeps,
   call: Call,
-  request: CreateResponse,
+  body: CreateResponse,
   { reservedTokens = 0, owner, earlier, onStore }: BackgroundOptions = {},
 ): Promise<ResponseResource> {
   const identity = { ...newIdentity(deps), earlier: earlier ?? null };
-  const { shell, conversation, earlierItems } = await prepareResponse(deps, call, request, identity);
+  const request = await resolvePrompt(deps, call, body);
+  const { shell: visible, conversation, earlierItems } = await prepareResponse(deps, call, request, identity);
+  // The instructions of a chat come from its preset. Only owners of the organization may read them.
+  const shell = owner === undefined ? visible : { ...visible, instructions: null };
   const response: ResponseResource = { ...createEmitter(shell).resource(), status: 'queued' };
   const { organizationId } = call.caller;
   const job: StoredJob = {

@@ -8,13 +8,13 @@ import { CreateResponse, ResponseUsage } from './schema.ts';
 
 const { model, input, instructions, previous_response_id, conversation, prompt_cache_key, service_tier } =
   CreateResponse.properties;
-const { tools, tool_choice, parallel_tool_calls, text, reasoning, truncation } = CreateResponse.properties;
+const { prompt, tools, tool_choice, parallel_tool_calls, text, reasoning, truncation } = CreateResponse.properties;
 
 const common = { model, input: Type.Optional(input), instructions, previous_response_id };
 
 /** Body of `POST /v1/responses/input_tokens`: the fields of a request that are part of its prompt. */
 export const CountInputTokens = Type.Object(
-  { ...common, conversation, tools, tool_choice, parallel_tool_calls, text, reasoning, truncation },
+  { ...common, conversation, prompt, tools, tool_choice, parallel_tool_calls, text, reasoning, truncation },
   { [NULL_IS_ABSENT]: true, examples: [{ model: 'general-8b', input: 'When is the library open?' }] },
 );
 

@@ -37,7 +37,7 @@ export function conversationRoutes(app: App, deps: ConversationDeps): void {
       schema: {
         summary: 'Create a conversation',
         description:
-          'Responses that name it as `conversation` read its items, and add their input and output. It is deleted 24 hours after its last use.',
+          'Responses with this conversation read its items and append their input and output. A conversation is deleted 24 hours after its last use.',
         tags,
         body: CreateConversation,
         response: { 200: ConversationResource },

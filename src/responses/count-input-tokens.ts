@@ -6,6 +6,7 @@ import { newIdentity } from './create-response.ts';
 import { offeredTools } from './mcp-tools.ts';
 import { parseResponseCall, type ResponseDeps } from './parse-call.ts';
 import { toRequestError } from './request-fields.ts';
+import { resolvePrompt } from './resolve-prompt.ts';
 import { planTurn } from './turn-loop.ts';
 import { turnPrompt } from './turn-prompt.ts';
 
@@ -20,7 +21,8 @@ export async function countInputTokens(
   body: CountInputTokens,
   signal: AbortSignal,
 ): Promise<InputTokens> {
-  const response = await parseResponseCall(deps, call, requireInput(body), newIdentity(deps));
+  const request = await resolvePrompt(deps, call, requireInput(body));
+  const response = await parseResponseCall(deps, call, request, newIdentity(deps));
   const hasMcpTools = offeredTools({ ...response, servers: response.mcpServers }, []).size > 0;
   const state = { turns: 0, queries: [], mcpCalls: 0, hasMcpTools };
   const prompt = turnPrompt(response, [], planTurn(response.rules, state));

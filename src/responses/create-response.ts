@@ -7,6 +7,7 @@ import { extendConversation } from './extend-conversation.ts';
 import { responseMetrics } from './metrics.ts';
 import type { ResponseDeps, ResponseIdentity } from './parse-call.ts';
 import { prepareResponse } from './prepare-response.ts';
+import { resolvePrompt } from './resolve-prompt.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { type ResponseRun, type SaveResponse, startResponse } from './start-response.ts';
 import { insertResponse } from './store.ts';
@@ -28,7 +29,8 @@ export async function createResponse(
   request: CreateResponse,
   { signal, earlier = null, keepUnstored }: CreateOptions,
 ): Promise<ResponseRun> {
-  const prepared = await prepareResponse(deps, call, request, { ...newIdentity(deps), earlier });
+  const resolved = await resolvePrompt(deps, call, request);
+  const prepared = await prepareResponse(deps, call, resolved, { ...newIdentity(deps), earlier });
   const { shell, conversation, earlierItems } = prepared;
   const { organizationId } = call.caller;
   const save: SaveResponse = async (response) => {

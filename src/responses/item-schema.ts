@@ -1,11 +1,10 @@
 import { type Static, Type } from 'typebox';
+import { Nullable } from '../http/schema-types.ts';
 import { CACHE_NEEDS_NONE } from '../inference/parameters.ts';
 import { CITED_CHUNK_FIELDS, fileCitation, LaterPlaces, LineBoxes, Link } from '../knowledge-bases/grounding/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
 import { McpCallError } from '../mcp-servers/mcp-error.ts';
 import { McpTool } from '../mcp-servers/mcp-tool.ts';
-
-const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** `incomplete`: the item is still being generated, or was interrupted. */
 const ItemStatus = Type.Enum(['completed', 'incomplete']);

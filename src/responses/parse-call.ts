@@ -28,7 +28,8 @@ import type { CreateResponse } from './schema.ts';
 import type { LoopRules } from './turn-loop.ts';
 
 /** Dependencies of responses. */
-export type ResponseDeps = Pick<Deps, 'config' | 'countPrompt' | 'screen' | 'secrets'> & RetrievalDeps;
+export type ResponseDeps = Pick<Deps, 'config' | 'countPrompt' | 'recordsContents' | 'screen' | 'secrets'> &
+  RetrievalDeps;
 
 /** Default of `max_turns`. */
 const DEFAULT_MAX_TURNS = 10;
@@ -129,7 +130,7 @@ async function parseConversation(
   const { model } = admission;
   const conversationId = readConversationId(request);
   if (conversationId !== null && request.previous_response_id != null)
-    throw invalidValue('conversation', "must not be sent beside 'previous_response_id'");
+    throw invalidValue('conversation', "must not be combined with 'previous_response_id'");
   const earlier =
     conversationId === null
       ? (identity.earlier ?? (await continueConversation(deps, call, request.previous_response_id ?? null)))
@@ -167,7 +168,7 @@ async function findServers(
     const path = `tools.${index}`;
     if (id !== undefined && url !== undefined)
       throw invalidValue(`${path}.connector_id`, "cannot be combined with 'server_url'");
-    if (servers.size === MAX_SERVERS) throw invalidValue(path, `is one of more than ${MAX_SERVERS} MCP servers`);
+    if (servers.size === MAX_SERVERS) throw invalidValue(path, `exceeds the limit of ${MAX_SERVERS} MCP servers`);
     const key = id === undefined ? { label: label ?? '' } : { id };
     const param = `${path}.${id === undefined ? 'server_label' : 'connector_id'}`;
     servers.set(index, await findRegisteredServer(deps, call, key, param));
@@ -277,6 +278,7 @@ function createShell(
     previous_response_id: request.previous_response_id ?? null,
     conversation: conversationId === null ? null : { id: conversationId },
     instructions: request.instructions ?? null,
+    prompt: request.prompt ?? null,
     tools: tools.resolved,
     tool_choice: request.tool_choice ?? 'auto',
     parallel_tool_calls: request.parallel_tool_calls ?? true,

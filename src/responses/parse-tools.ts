@@ -68,7 +68,8 @@ export function parseTools(
       const server = parseMcpServerTool(tool, path, registered.get(index) ?? null);
       if (mcpServers.some(({ label }) => label === server.label))
         throw invalidValue(`${path}.server_label`, 'is already the label of another server');
-      if (mcpServers.length === MAX_SERVERS) throw invalidValue(path, `is one of more than ${MAX_SERVERS} MCP servers`);
+      if (mcpServers.length === MAX_SERVERS)
+        throw invalidValue(path, `exceeds the limit of ${MAX_SERVERS} MCP servers`);
       mcpServers.push(server);
       resolved.push({ ...server.resolved, ...parseCallRules(tool, path) });
     } else {

@@ -10,7 +10,6 @@ const UNSUPPORTED = {
   response_format: 'text.format',
   max_tokens: 'max_output_tokens',
   max_completion_tokens: 'max_output_tokens',
-  prompt: null,
   n: null,
   seed: null,
   stop: null,

@@ -15,6 +15,7 @@ import { prepareResponse } from './prepare-response.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { createEmitter, failedOutcome, type ResponseRun, startResponse } from './start-response.ts';
 import { beginResponseRun, type ResponseRow, selectResponseEvents } from './store.ts';
+import { loadImages } from './stored-images.ts';
 
 /** Background responses that one process runs concurrently; those of one organization leave slots to others. */
 const CONCURRENT_RESPONSES = 32;
@@ -47,19 +48,34 @@ export interface StoredJob {
 /** Dependencies of background responses. */
 export type BackgroundDeps = RunDeps & Pick<Deps, 'jobs'>;
 
-type RunDeps = ResponseDeps & Pick<Deps, 'chargeTokens' | 'logCall'>;
+type RunDeps = ResponseDeps & Pick<Deps, 'blobs' | 'chargeTokens' | 'logCall'>;
+
+/** A completed background response with its caller. */
+export interface EndedResponse {
+  response: ResponseResource;
+  /** Id of the chat of the response, or null. */
+  owner: string | null;
+  caller: StoredCaller;
+}
 
 /**
- * Runs a background response to its end. A run that follows a crash continues after the last finished turn: items that
- * were interrupted end as `incomplete`, and the turn is repeated. Throws the reason of `signal` when the process stops;
- * the job is then run again.
+ * Runs a background response, then calls `onEnded`. After a crash, continues after the last completed turn: interrupted
+ * items become `incomplete`, and the turn is repeated. Throws the reason of `signal` when the process stops; the job is
+ * then retried.
  */
-export async function runBackground(deps: RunDeps, responseId: string, signal: AbortSignal): Promise<void> {
+export async function runBackground(
+  deps: RunDeps,
+  responseId: string,
+  signal: AbortSignal,
+  onEnded?: (ended: EndedResponse) => Promise<void>,
+): Promise<void> {
   const row = await beginResponseRun(deps.db.sql, responseId);
   if (row === null || row.job === null) return;
   const job = JSON.parse(row.job) as StoredJob;
   const tokens = meterTokens(deps, job, row.attempts);
   const log = new CallLog();
+  // Chats are visible only to their owners, so their contents are never recorded.
+  log.isPrivate = row.owner !== null;
   const { events, progress } = await selectResponseEvents(deps.db.sql, row.id, -1);
   const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
   const writer = new EventWriter(deps.db, row.id, () => emitter.progress);
@@ -80,6 +96,7 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
     await writer.end(response);
     responseMetrics(deps.metrics).ended(response.status);
     logRun(deps, job, log, run);
+    await onEnded?.({ response, owner: row.owner, caller: job.caller });
   } catch (error) {
     if (!(error instanceof ResponseGone)) throw error;
   } finally {
@@ -89,11 +106,16 @@ export async function runBackground(deps: RunDeps, responseId: string, signal: A
 }
 
 /** Replaces the entry of the request that enqueued the run: the answer to it named no model and no tokens. */
-function logRun(deps: RunDeps, { caller, requestId }: StoredJob, log: CallLog, run: ResponseRun | ApiError): void {
+function logRun(
+  deps: RunDeps,
+  { caller, requestId, request: body }: StoredJob,
+  log: CallLog,
+  run: ResponseRun | ApiError,
+): void {
   const failure = run instanceof Error ? run : run.failure();
   if (failure !== null) log.fail(failure);
   const { organizationId, keyId } = caller;
-  const entry = { requestId, route: '/v1/responses', organizationId, keyId, isBatch: false };
+  const entry = { requestId, route: '/v1/responses', organizationId, keyId, isBatch: false, body };
   const status = failure?.status ?? 200;
   deps.logCall({ ...entry, log, status, durationMs: Date.now() - log.startedAt, traceId: log.traceId });
 }
@@ -158,7 +180,7 @@ interface StoredRun {
 
 /** Starts the turn loop. Returns the error of a request that is not accepted any more. */
 async function startStored(
-  deps: ResponseDeps,
+  deps: ResponseDeps & Pick<Deps, 'blobs'>,
   row: ResponseRow,
   { job, tokens, emitter, log }: StoredRun,
   signal: AbortSignal,
@@ -175,7 +197,8 @@ async function startStored(
   const identity = { id: row.id, createdAt: toUnixSeconds(row.createdAt), conversation };
   try {
     const prepared = await prepareResponse(deps, call, openRequest(deps, job), identity);
-    return startResponse(deps, prepared, { save: async () => {}, signal, emitter });
+    const shown = await loadImages(deps, call.caller, prepared.conversation, signal);
+    return startResponse(deps, { ...prepared, conversation: shown }, { save: async () => {}, signal, emitter });
   } catch (error) {
     signal.throwIfAborted();
     return knownError(error);

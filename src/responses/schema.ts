@@ -1,17 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { deletedSchema } from '../db/page.ts';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
+import { Nullable } from '../http/schema-types.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
 import { CACHE_NEEDS_NONE, ChatTemplateKwargs, ReasoningEffort, Verbosity } from '../inference/parameters.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
+import { PromptReference } from '../prompts/schema.ts';
 import { IgnoredInclude } from './input-items-schema.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
 import { AttributeFilter } from './parse-attribute-filter.ts';
 import { McpToolFields, ResolvedMcpTool } from './parse-mcp-tool.ts';
-
-const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Name of a function or schema. */
 const Name = Type.String({
@@ -158,6 +158,7 @@ export const CreateResponse = Type.Object(
       description: 'A text, chat messages, or items of earlier responses and results of functions.',
     }),
     instructions: Type.Optional(Type.String({ description: 'System message of this response only.' })),
+    prompt: Type.Optional(PromptReference),
     previous_response_id: Type.Optional(Type.String({ description: 'Continues a stored response.' })),
     conversation: Type.Optional(
       Type.Union([Type.String(), Type.Object({ id: Type.String() })], {
@@ -344,6 +345,7 @@ export const ResponseResource = Type.Object({
   previous_response_id: Nullable(Type.String()),
   conversation: Type.Optional(Nullable(Type.Object({ id: Type.String() }))),
   instructions: Nullable(Type.String()),
+  prompt: Type.Optional(Nullable(PromptReference)),
   tools: Type.Array(ResolvedTool),
   tool_choice: ToolChoice,
   parallel_tool_calls: Type.Boolean(),
@@ -355,10 +357,7 @@ export const ResponseResource = Type.Object({
   presence_penalty: Type.Number(),
   frequency_penalty: Type.Number(),
   top_logprobs: Type.Integer(),
-  text: Type.Object({
-    format: TextFormat,
-    verbosity: Type.Optional(Verbosity),
-  }),
+  text: Type.Object({ format: TextFormat, verbosity: Type.Optional(Verbosity) }),
   reasoning: Type.Object({
     effort: Nullable(ReasoningEffort),
     summary: Nullable(ReasoningSummary),

@@ -62,7 +62,7 @@ export function turnPrompt(
   const tools = [...searches, ...(plan.offersFunctions ? source.functions : []), ...mcpFunctions(source, output, plan)];
   const prompt: ChatPrompt = {
     kind: 'chat',
-    // A search for one query depends on nothing else: a long conversation would leave no room for the call.
+    // Only the query is sent: the search needs nothing else, and a long conversation could exceed the context.
     messages:
       isOnlySearch(plan) && query !== null
         ? [{ role: 'user', content: query }]
@@ -72,8 +72,8 @@ export function turnPrompt(
     parallelToolCalls: source.parallelToolCalls,
   };
   if (plan.toolChoice !== 'none' || !source.selectsDocuments) return prompt;
-  // An engine that selects from documents itself gets the results as documents, and no tools: those of earlier turns
-  // are not texts of the conversation to answer from. A grounded chat completion has the same prompt.
+  // An engine that selects sentences gets the search results as documents, like a grounded chat completion. Tools and
+  // results of earlier turns are omitted, because it would also answer from their texts.
   const results = searchResults(output);
   const isComputed = ({ attributes }: SearchResult) => attributes['computed'] === 'true';
   const answers = results

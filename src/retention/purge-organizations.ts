@@ -1,8 +1,12 @@
 import { selectDuePurges, updatePurge } from '../accounts/store.ts';
+import { deleteChannelsOfOrganization } from '../alerts/delivery/store.ts';
+import { deleteAlertsOfOrganization } from '../alerts/store.ts';
 import { cancelBatch } from '../batches/cancel-batch.ts';
 import { deleteLines } from '../batches/line-store.ts';
 import { recordLeftUsage } from '../batches/result-writer.ts';
 import { type BatchRow, deleteBatchRow, selectBatches } from '../batches/store.ts';
+import { deleteBudgetsOfOrganization } from '../billing/budgets/store.ts';
+import { deletePresetsOfOrganization } from '../chat-presets/store.ts';
 import { deleteChatsOfOrganization } from '../chats/store.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
@@ -19,6 +23,8 @@ import { type Call, serviceCaller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { deleteMcpServersOfOrganization } from '../mcp-servers/store.ts';
+import { deletePromptsOfOrganization } from '../prompts/store.ts';
+import { deleteContentsOfOrganization, deleteRecording } from '../requests/contents/store.ts';
 import { deleteRequestsOfOrganization } from '../requests/store.ts';
 import { deleteResponses } from '../responses/find-response.ts';
 import { deletePeople } from '../users/store.ts';
@@ -63,6 +69,7 @@ const STEPS: readonly Step[] = [
   purgeMcpServers,
   purgeReplays,
   purgeRequestLog,
+  purgeAlerts,
   purgePeople,
 ];
 
@@ -123,9 +130,11 @@ function purgeBatches({ organizationId, deletedAt, ...purge }: Purge): Promise<b
   );
 }
 
-/** Their answers are responses, which the next step deletes. */
+/** Chats, presets and prompts. Answers of chats are responses, which the next step deletes. */
 async function purgeChats({ db, organizationId }: Purge): Promise<boolean> {
   await deleteChatsOfOrganization(db.sql, organizationId);
+  await deletePresetsOfOrganization(db.sql, organizationId);
+  await deletePromptsOfOrganization(db.sql, organizationId);
   return true;
 }
 
@@ -166,9 +175,19 @@ async function purgeMcpServers({ db, organizationId }: Purge): Promise<boolean> 
   return true;
 }
 
-/** The log of requests. */
+/** The request log and its contents. */
 async function purgeRequestLog({ db, organizationId }: Purge): Promise<boolean> {
+  await deleteRecording(db.sql, organizationId);
+  await deleteContentsOfOrganization(db.sql, organizationId);
   await deleteRequestsOfOrganization(db.sql, organizationId);
+  return true;
+}
+
+/** Budgets, open and resolved alerts, and channels with their secrets and messages. */
+async function purgeAlerts({ db, organizationId }: Purge): Promise<boolean> {
+  await deleteAlertsOfOrganization(db.sql, organizationId);
+  await deleteChannelsOfOrganization(db.sql, organizationId);
+  await deleteBudgetsOfOrganization(db.sql, organizationId);
   return true;
 }
 

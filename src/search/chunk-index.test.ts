@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -211,6 +211,42 @@ describe('ChunkIndex', () => {
     await index.drop(base);
     await index.drop(base);
     assert.deepEqual(await idsOf(base, { text: 'stone' }), []);
+  });
+
+  it('creates a table whose creation was interrupted, and never replaces a damaged one', async () => {
+    const interrupted = newBase();
+    await mkdir(join(folder, `${interrupted}.lance`, '_versions'), { recursive: true });
+    assert.deepEqual(await index.search(interrupted, anything), []);
+    await index.replace(interrupted, [], { chunks: [chunk({ id: 'a' })], isNew: true });
+    assert.equal(await index.count(interrupted), 1);
+    await index.close();
+    const versions = join(folder, `${interrupted}.lance`, '_versions');
+    for (const name of await readdir(versions)) await writeFile(join(versions, name), 'damaged');
+    index = await ChunkIndex.open(folder);
+    await assert.rejects(index.search(interrupted, anything));
+    await assert.rejects(index.replace(interrupted, [], { chunks: [chunk({ id: 'b' })], isNew: true }));
+    await rm(join(folder, `${interrupted}.lance`), { recursive: true });
+  });
+
+  it('leaves one version of an idle table, although the first cleanup compacts it', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() });
+    const base = newBase();
+    const write = (id: string) => index.replace(base, [], { chunks: [chunk({ id })], isNew: true });
+    await write('a');
+    await index.maintain(base);
+    await write('b');
+    assert.deepEqual(await index.maintain(base), ['optimize']);
+    await write('c');
+    const versions = join(folder, `${base}.lance`, '_versions');
+    const countVersions = async () => (await readdir(versions)).filter((name) => name.endsWith('.manifest')).length;
+    const before = await countVersions();
+    assert.equal(before > 1, true);
+    for (let minute = 0; minute < 3; minute += 1) {
+      t.mock.timers.tick(61_000);
+      // Waits in the queue of writes behind the cleanup.
+      await index.remove(base, []);
+    }
+    assert.equal(await countVersions(), 1);
   });
 
   it('shares concurrent searches among organizations', async () => {

@@ -116,8 +116,9 @@ export class ChunkIndex {
 
   /** Throws when the store is not readable, or the folder not writable. */
   async check(): Promise<void> {
-    await this.#call(() => this.#connection.lance.tableNames({ limit: 1 }));
+    // On a local folder, LanceDB lists all tables regardless of the limit.
     if (this.#folder !== null) await requireWritable(this.#folder);
+    else await this.#call(() => this.#connection.lance.tableNames({ limit: 1 }));
   }
 
   /** Marks this index with a new empty table. Returns its name, by which `hasTable` recognizes the index. */
@@ -192,9 +193,9 @@ export class ChunkIndex {
   /** Removes a knowledge base. Idempotent. */
   async drop(baseId: string): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
-      this.#tables.forget(baseId);
       this.#debt.clear(baseId);
-      if (await this.#connection.hasTable(baseId)) await this.#connection.lance.dropTable(baseId);
+      // Afterwards: a search may open the table until it is dropped.
+      await this.#connection.dropTable(baseId).finally(() => this.#tables.forget(baseId));
     });
   }
 
@@ -350,7 +351,11 @@ export class ChunkIndex {
 
   /** Compacts and removes old versions now, and the current ones once they are old enough. */
   async #optimize(baseId: string, table: Table): Promise<void> {
-    await table.optimize({ cleanupOlderThan: new Date(Date.now() - VERSION_RETENTION_MS) });
+    await compact(table);
+    this.#cleanLater(baseId);
+  }
+
+  #cleanLater(baseId: string): void {
     clearTimeout(this.#cleanups.get(baseId));
     const cleanup = setTimeout(() => {
       this.#cleanups.delete(baseId);
@@ -363,7 +368,16 @@ export class ChunkIndex {
   async #clean(baseId: string): Promise<void> {
     await this.#serializeWrite(baseId, async () => {
       const table = await this.#existingTable(baseId);
-      await table?.optimize({ cleanupOlderThan: new Date(Date.now() - VERSION_RETENTION_MS) });
+      if (table === null) return;
+      const version = await table.version();
+      await compact(table);
+      // Rows written in the meantime were compacted, which may have copied most of the table.
+      if ((await table.version()) !== version) this.#cleanLater(baseId);
     });
   }
+}
+
+/** Compacts a table, updates its indexes, and removes old versions. */
+async function compact(table: Table): Promise<void> {
+  await table.optimize({ cleanupOlderThan: new Date(Date.now() - VERSION_RETENTION_MS) });
 }

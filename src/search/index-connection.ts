@@ -1,4 +1,5 @@
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
+import { describeError } from '../lib/operator-error.ts';
 import { BASE_SCHEMA } from './chunk-rows.ts';
 import { callIndex } from './index-outage.ts';
 
@@ -20,6 +21,9 @@ const BYTES_PER_MB = 1_048_576n;
 const MAX_ENTRIES_PER_MB = 256;
 /** Maximum time until writes of other processes become visible in a shared store. */
 export const SHARED_CONSISTENCY_SECONDS = 1;
+
+/** Error message of LanceDB for a table without a version, in a folder and in an object store. */
+const MISSING_TABLE = /^Table '[^']*' was not found/m;
 
 /** A connection to LanceDB, and the caches of the tables that it opens. */
 export class IndexConnection {
@@ -69,13 +73,30 @@ export class IndexConnection {
     return this.#session.approxNumItems() > this.#maxEntries;
   }
 
+  /** Whether the table exists, even if it is damaged. Lists the names of all tables. */
   async hasTable(name: string): Promise<boolean> {
     const names = await this.lance.tableNames({ startAfter: name.slice(0, -1), limit: 1000 });
     return names.includes(name);
   }
 
+  /** Opens a table. Returns null if it does not exist. */
+  openTable(name: string): Promise<Table | null> {
+    return this.lance.openTable(name).catch((error: unknown) => {
+      if (MISSING_TABLE.test(describeError(error))) return null;
+      throw error;
+    });
+  }
+
+  /** Drops a table. Idempotent. */
+  async dropTable(name: string): Promise<void> {
+    await this.lance.dropTable(name).catch((error: unknown) => {
+      if (!MISSING_TABLE.test(describeError(error))) throw error;
+    });
+  }
+
   async openOrCreateTable(name: string): Promise<Table> {
-    if (await this.hasTable(name)) return this.lance.openTable(name);
+    const table = await this.openTable(name);
+    if (table !== null) return table;
     try {
       return await this.lance.createEmptyTable(name, BASE_SCHEMA);
     } catch (error) {

@@ -15,6 +15,8 @@ const MAX_STALL_MS = 500;
 /** Open LanceDB tables by knowledge base. Evicted tables are not closed, because a search may still read them. */
 export class OpenTables {
   readonly #tables = new LruMap<string, Promise<Table>>(MAX_OPEN_TABLES);
+  /** Incremented whenever tables have to be opened again. A table that was opened before that is not cached. */
+  #generation = 0;
   readonly #pendingWrites: ReadonlyMap<string, Promise<unknown>>;
   /** Null for a folder, which no other process writes. */
   readonly #stalls: StallDetector | null;
@@ -28,8 +30,15 @@ export class OpenTables {
   /** Opens the table of a knowledge base; null when it does not exist. */
   async find(connection: IndexConnection, baseId: string): Promise<Table | null> {
     if (this.#stalls?.take() === true) this.reopen();
-    if (!this.#tables.has(baseId) && !(await connection.hasTable(baseId))) return null;
-    return this.findOrCreate(connection, baseId);
+    const open = this.#tables.get(baseId);
+    if (open !== undefined) return open;
+    const generation = this.#generation;
+    const table = await connection.openTable(baseId);
+    if (table === null || generation !== this.#generation) return table;
+    const other = this.#tables.get(baseId);
+    if (other === undefined) this.#tables.set(baseId, Promise.resolve(table));
+    else table.close();
+    return other ?? table;
   }
 
   /** Opens the table of a knowledge base; creates it if needed. */
@@ -44,11 +53,13 @@ export class OpenTables {
 
   /** Opens the table again with its next use. */
   forget(baseId: string): void {
+    this.#generation += 1;
     this.#tables.delete(baseId);
   }
 
   /** Opens each table again with its next use, after pending writes, which it would not see. */
   reopen(): void {
+    this.#generation += 1;
     for (const [baseId, table] of [...this.#tables]) {
       const forget = () => this.#tables.get(baseId) === table && this.#tables.delete(baseId);
       const writes = this.#pendingWrites.get(baseId);

@@ -51,6 +51,24 @@ describe('FileSyncer', () => {
     assert.equal(syncs, 4);
   });
 
+  it('reads the synced files of one table, not of all', async () => {
+    const syncer = new FileSyncer();
+    for (const name of ['b', 'c', 'd']) {
+      await mkdir(join(folder, `${name}.lance`));
+      await writeFile(join(folder, `${name}.lance/1`), '');
+    }
+    await syncer.skipExisting(folder);
+    const compared = new Set<string>();
+    const has = Set.prototype.has;
+    const note = function (this: Set<unknown>, value: unknown) {
+      for (const path of this) if (String(path).startsWith(folder)) compared.add(String(path));
+      return has.call(this, value);
+    };
+    mock.method(Set.prototype, 'has', note);
+    await syncer.sync(table());
+    assert.deepEqual([...compared], [join(table(), 'data/1')]);
+  });
+
   it('skips existing files', async () => {
     const syncer = new FileSyncer();
     await syncer.skipExisting(folder);

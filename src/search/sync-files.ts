@@ -1,30 +1,35 @@
 import { open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 /**
- * Makes the files of a folder durable. LanceDB renames complete files into place but does not fsync them, so after a
+ * Makes the files of tables durable. LanceDB renames complete files into place but does not fsync them, so after a
  * power failure the newest could be empty. Files are immutable, so each is synced once.
  */
 export class FileSyncer {
-  readonly #synced = new Set<string>();
+  /** Synced files of each table. A sync costs the files of one table, however many tables there are. */
+  readonly #synced = new Map<string, ReadonlySet<string>>();
 
-  /** Marks the existing files of a folder as durable. */
+  /** Marks the existing files of all tables of an index as durable. */
   async skipExisting(folder: string): Promise<void> {
-    for (const { path } of await listFiles(folder)) this.#synced.add(path);
+    const files = Map.groupBy(await listFiles(folder), ({ path }) => tableFolder(folder, path));
+    for (const [table, existing] of files) this.#synced.set(table, new Set(existing.map(({ path }) => path)));
   }
 
-  /** Syncs the files added since the last call, then their folders. Skips files that are deleted meanwhile. */
-  async sync(folder: string): Promise<void> {
-    const files = await listFiles(folder);
-    const added = files.filter(({ path }) => !this.#synced.has(path));
+  /** Syncs the files added to a table since the last call, then their folders. Skips files deleted meanwhile. */
+  async sync(table: string): Promise<void> {
+    const files = await listFiles(table);
+    const synced = this.#synced.get(table);
+    const added = files.filter(({ path }) => synced?.has(path) !== true);
     for (const { path } of added) await syncPath(path);
     for (const parent of new Set(added.map((file) => file.parent))) await syncPath(parent);
-    const present = new Set(files.map(({ path }) => path));
-    for (const path of this.#synced)
-      if (path.startsWith(join(folder, '/')) && !present.has(path)) this.#synced.delete(path);
-    for (const { path } of added) this.#synced.add(path);
+    if (files.length === 0) this.#synced.delete(table);
+    else this.#synced.set(table, new Set(files.map(({ path }) => path)));
   }
 }
+
+/** The folder of the table that a file below the folder of an index belongs to. */
+const tableFolder = (folder: string, path: string): string =>
+  join(folder, relative(folder, path).split(sep)[0] as string);
 
 async function listFiles(folder: string): Promise<{ path: string; parent: string }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(ignoreMissing([]));

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { deletedSchema, ListQuery, listSchema } from '../db/page.ts';
+import { UnixSeconds } from '../http/schema-types.ts';
 import { MUST } from '../http/validation.ts';
 import { SCOPES, USER_ROLES } from '../lib/caller.ts';
 import { titleSchemas } from '../lib/title-schemas.ts';
@@ -20,7 +21,6 @@ const Role = Type.Enum(USER_ROLES, {
 const NAME = { minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$', [MUST]: 'not have NUL characters' } as const;
 const Name = Type.String(NAME);
 const Token = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', [MUST]: 'be the token of an invitation link' });
-const Time = Type.Integer({ description: 'Unix seconds.' });
 
 const RemoveIdentities = Type.Optional(
   Type.Boolean({
@@ -116,7 +116,7 @@ export const User = Type.Object({
   name: Type.String(),
   is_operator: Type.Boolean(),
   has_password: Type.Boolean({ description: 'False for people who sign in through an OpenID Connect issuer only.' }),
-  created_at: Time,
+  created_at: UnixSeconds,
 });
 export type User = Static<typeof User>;
 export const UserList = listSchema(User);
@@ -132,7 +132,7 @@ export const PasswordReset = Type.Object({
   object: Type.Literal('password_reset'),
   user_id: Type.String(),
   token: Type.String(),
-  expires_at: Time,
+  expires_at: UnixSeconds,
 });
 export type PasswordReset = Static<typeof PasswordReset>;
 
@@ -152,7 +152,7 @@ export const Member = Type.Object({
   name: Type.String(),
   role: Role,
   is_operator: Type.Boolean(),
-  created_at: Time,
+  created_at: UnixSeconds,
 });
 export type Member = Static<typeof Member>;
 export const MemberList = listSchema(Member);
@@ -175,8 +175,8 @@ export const Invitation = Type.Object({
   object: Type.Literal('invitation'),
   role: Role,
   note: Type.Union([Type.String(), Type.Null()]),
-  expires_at: Time,
-  created_at: Time,
+  expires_at: UnixSeconds,
+  created_at: UnixSeconds,
 });
 export type Invitation = Static<typeof Invitation>;
 export const InvitationList = listSchema(Invitation);
@@ -191,9 +191,9 @@ export const BrowserSession = Type.Object({
   object: Type.Literal('browser_session'),
   user_agent: Type.Union([Type.String(), Type.Null()], { description: 'The header `User-Agent` of the sign-in.' }),
   is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
-  created_at: Time,
+  created_at: UnixSeconds,
   last_seen_at: Type.Integer({ description: 'Unix seconds, exact to five minutes.' }),
-  expires_at: Time,
+  expires_at: UnixSeconds,
 });
 export type BrowserSession = Static<typeof BrowserSession>;
 export const BrowserSessionList = listSchema(BrowserSession);
@@ -208,7 +208,7 @@ export const Identity = Type.Object({
   object: Type.Literal('identity'),
   issuer: Type.String(),
   subject: Type.String({ description: 'The claim `sub`, by which the issuer knows the person.' }),
-  created_at: Time,
+  created_at: UnixSeconds,
 });
 export type Identity = Static<typeof Identity>;
 export const IdentityList = listSchema(Identity);

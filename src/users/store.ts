@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, ilike, inArray, isNull, lt, ne, or } from 'drizzle-orm';
+import { and, asc, eq, gt, ilike, inArray, isNull, lt, ne, or } from 'drizzle-orm';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
@@ -229,11 +229,7 @@ export async function selectMember(sql: Sql, organizationId: string, userId: str
 
 /** Counts the owners of an organization. */
 export async function countOwners(sql: Sql, organizationId: string): Promise<number> {
-  const [row] = await sql
-    .select({ owners: count() })
-    .from(members)
-    .where(and(eq(members.organizationId, organizationId), eq(members.role, 'owner')));
-  return row?.owners ?? 0;
+  return sql.$count(members, and(eq(members.organizationId, organizationId), eq(members.role, 'owner')));
 }
 
 /** Adds a member, or changes the role of one. */

@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CODE = ['{src,packages,test,tools,bench,eval}/**/*.{ts,js}', 'console/{src,test}/**/*.{ts,tsx}'];
 
 /** Lists the paths of all code, relative to the root, with `/`, sorted. */
-function codePaths(): string[] {
+export function codePaths(): string[] {
   return globSync(CODE, {
     cwd: ROOT,
     exclude: ['**/node_modules/**', 'packages/*/dist/**', 'console/src/api/schema.d.ts', 'console/src/api/*values.ts'],

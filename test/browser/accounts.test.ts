@@ -9,6 +9,7 @@ import {
   PASSWORD,
   SKIP_WITHOUT_CONSOLE,
   startConsole,
+  waitForValue,
 } from './console-page.ts';
 
 describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
@@ -93,9 +94,7 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
       await visitor.getByRole('heading', { level: 1, name: 'Einstellungen' }).waitFor();
       return visitor;
     };
-    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'viewer' });
-    const first = await test.newPage();
-    await test.join(`${test.service.url}/join#${token}`, email, first);
+    const first = await test.invite('viewer', email);
     const [second, third] = [await open(), await open()];
     const rows = third.getByRole('table', { name: 'Sitzungen' }).getByRole('row');
     await rows.nth(3).waitFor();
@@ -138,7 +137,7 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await test.open('/members');
     await page.getByRole('combobox', { name: 'Role: Vera' }).click();
     await page.getByRole('option', { name: 'Developer' }).click();
-    await page.locator('input[value=Developer]').waitFor();
+    await waitForValue(page.getByRole('combobox', { name: 'Role: Vera' }), 'Developer');
     await chooseAction(page, 'Reset password: Vera');
     await page.getByRole('dialog').getByRole('button', { name: 'Reset password' }).click();
     const link = (await page.getByText(/\/reset#/).textContent()) ?? '';
@@ -160,7 +159,7 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('combobox', { name: 'Role: ada@example.com' }).click();
     await page.getByRole('option', { name: 'Viewer' }).click();
     await page.getByRole('alert').getByText('without an owner').waitFor();
-    await page.locator('input[value=Owner]').waitFor();
+    await waitForValue(page.getByRole('combobox', { name: 'Role: ada@example.com' }), 'Owner');
   });
 
   it('the command of the operator prints a link that sets a password', async () => {
@@ -191,7 +190,7 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await test.open('/organizations');
     await page.getByRole('button', { name: 'Create organization' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('acme');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await chooseAction(page, 'Rename: acme');
     await page.getByRole('textbox', { name: 'Name' }).fill('acme two');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -201,9 +200,9 @@ describe('accounts in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
       ['Amount', '-0.5'],
     ] as const) {
       await page.getByRole('button', { name: 'Change credits' }).click();
-      await page.getByRole('textbox', { name: label }).fill(amount);
+      await page.getByRole('spinbutton', { name: label }).fill(amount);
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('textbox', { name: label }).waitFor({ state: 'detached' });
+      await page.getByRole('spinbutton', { name: label }).waitFor({ state: 'detached' });
     }
     await page.getByRole('dialog').getByText('$99.50').waitFor();
     await page.getByRole('dialog').getByRole('cell', { name: '-$0.50' }).waitFor();

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sendEvents, startServer, type TestServer } from '../fixtures/upstream-server.ts';
-import { accessibilityViolations, type ConsoleTest, SKIP_WITHOUT_CONSOLE, startConsole } from './console-page.ts';
+import {
+  accessibilityViolations,
+  type ConsoleTest,
+  inspectPage,
+  SKIP_WITHOUT_CONSOLE,
+  startConsole,
+} from './console-page.ts';
 
 describe('servers and keys in the console', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   let test: ConsoleTest;
@@ -29,7 +35,7 @@ describe('servers and keys in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =
     await dialog.getByLabel('Name').fill('GPU servers');
     await dialog.getByRole('combobox', { name: 'Base URLs' }).fill(server.baseUrl);
     await dialog.getByLabel('API key').fill('sk-secret');
-    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByText('Models listed: 1').waitFor();
     await dialog.locator('input').first().fill('llama-3.3-70b');
     await dialog.getByRole('button', { name: 'Test' }).click();
@@ -52,6 +58,34 @@ describe('servers and keys in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =
     assert.ok(server.requests.every(({ headers }) => headers.authorization === 'Bearer sk-secret'));
   });
 
+  it('an owner sets how long chats are kept and who writes their titles; others have no such form', async () => {
+    const { page } = test;
+    type Stored = { retention_days: number | null; model_titles: boolean };
+    const stored = () => test.call<Stored>('GET', '/v1/chat-settings');
+    await test.open('/settings');
+    const days = page.getByLabel('Days after the last message');
+    const submit = page.getByRole('button', { name: 'Change chat settings' });
+    assert.equal(await days.inputValue(), '');
+    await days.fill('30');
+    await submit.click();
+    await page.getByText('The settings were changed.').waitFor();
+    assert.equal((await stored()).retention_days, 30);
+    await page.reload();
+    await page.getByRole('button', { name: 'Change chat settings' }).waitFor();
+    assert.equal(await days.inputValue(), '30');
+    assert.deepEqual(await inspectPage(page), []);
+    await days.fill('');
+    await page.getByRole('switch', { name: 'Models write the titles of chats' }).click();
+    await submit.click();
+    await page.getByText('The settings were changed.').waitFor();
+    const { retention_days, model_titles } = await stored();
+    assert.deepEqual([retention_days, model_titles], [null, false]);
+    const developer = await test.invite('developer', 'dora@example.com');
+    await test.open('/settings', developer);
+    assert.equal(await developer.getByText('Chats of the organization').count(), 0);
+    await developer.context().close();
+  });
+
   it('an owner allows keys of their own, and a developer makes one', async () => {
     const { page } = test;
     await test.open('/keys');
@@ -60,9 +94,7 @@ describe('servers and keys in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =
     await page.getByLabel('Requests per minute').fill('60');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'developer' });
-    const developer = await test.newPage();
-    await test.join(`${test.service.url}/join#${token}`, 'bob@example.com', developer);
+    const developer = await test.invite('developer', 'bob@example.com');
     await test.open('/keys', developer);
     await developer.getByRole('button', { name: 'Create key' }).first().click();
     const dialog = developer.getByRole('dialog');

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { TestServer } from '../fixtures/upstream-server.ts';
@@ -15,27 +12,17 @@ describe('the chat in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   let upstream: TestServer;
   /** Of a viewer. */
   let page: Page;
-  let folder: string;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'quire-browser-'));
     upstream = await startPlaygroundUpstream();
     const config = `models:\n  scripted:\n    engine: upstream\n    base_urls: ${upstream.baseUrl}\n`;
     test = await startConsole({ config });
-    const { id } = await test.call<{ id: string }>('POST', '/v1/knowledge-bases', { name: 'Harbour' });
-    await test.open(`/knowledge-bases/${id}`);
-    writeFileSync(join(folder, 'manual.md'), MANUAL);
-    await test.page.locator('input[type=file]').setInputFiles(join(folder, 'manual.md'));
-    await test.page.getByRole('cell', { name: 'completed' }).waitFor({ timeout: 120_000 });
-    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'viewer' });
-    page = await test.newPage();
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    await test.join(`${test.service.url}/join#${token}`, 'vera@example.com', page);
+    await test.createKnowledgeBase('Harbour', { name: 'manual.md', text: MANUAL });
+    page = await test.invite('viewer', 'vera@example.com', { reducedMotion: 'reduce' });
   });
   after(async () => {
     await test?.close();
     await upstream?.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const field = () => page.getByLabel('Ask about your documents');
@@ -142,6 +129,8 @@ describe('the chat in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('button', { name: 'Search chats' }).click();
     await page.getByLabel('Search chats').last().fill('PARTIAL ANSWER');
     await list().getByText('Moorings').waitFor({ state: 'detached' });
+    // The rows are gone for as long as the search is read.
+    await page.locator('.chat-row').first().waitFor();
     assert.match((await rows()).join(), /^Please search the price of a mooring/);
     await page.getByRole('button', { name: 'Search chats' }).click();
     await list().getByText('Moorings').click();

@@ -43,6 +43,10 @@ export interface ConsoleTest {
   open(path: string, page?: Page): Promise<void>;
   /** Creates an account by a setup or invitation link. */
   join(link: string, email: string, page: Page): Promise<void>;
+  /** Creates an account by an invitation with a role, and returns its signed-in page. */
+  invite(role: 'developer' | 'viewer', email: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Creates a knowledge base, uploads a document on its page, waits for its ingestion, and returns the id. */
+  createKnowledgeBase(name: string, document: { name: string; text: string }): Promise<string>;
   /** Calls the API under the session of the page; the answer must not be an error. */
   call<T>(method: string, path: string, body?: object, page?: Page): Promise<T>;
   close(): Promise<void>;
@@ -85,6 +89,20 @@ export async function startConsole(options?: ServiceOptions): Promise<ConsoleTes
       // The first page of owners and operators, and that of others.
       await opened.getByRole('heading', { level: 1, name: /^(Start|New chat)$/ }).waitFor();
     },
+    async invite(role, email, options) {
+      const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role });
+      const invited = await newPage(options);
+      await test.join(`${service.url}/join#${token}`, email, invited);
+      return invited;
+    },
+    async createKnowledgeBase(name, document) {
+      const { id } = await test.call<{ id: string }>('POST', '/v1/knowledge-bases', { name });
+      await test.open(`/knowledge-bases/${id}`);
+      const file = { name: document.name, mimeType: 'text/markdown', buffer: Buffer.from(document.text) };
+      await page.locator('input[type=file]').setInputFiles(file);
+      await page.getByRole('cell', { name: 'completed' }).waitFor({ timeout: 120_000 });
+      return id;
+    },
     call: (method, path, body, opened = page) => callApi(opened, { method, path, body }),
     async close() {
       await browser.close();
@@ -117,6 +135,11 @@ export async function chooseAction(scope: Page | Locator, name: string | RegExp)
   const cell = scope.locator('td').filter({ has: hidden }).first();
   await cell.locator('.row-menu-button').click();
   await cell.getByRole('menuitem', { name }).click();
+}
+
+/** Waits until a field has a value. The attribute `value` does not follow. */
+export async function waitForValue(field: Locator, value: string): Promise<void> {
+  while ((await field.inputValue()) !== value) await field.page().waitForTimeout(20);
 }
 
 /** Violations of WCAG 2.2 A and AA on the page. */

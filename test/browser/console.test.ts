@@ -79,7 +79,7 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByRole('button', { name: 'Add topic' }).click();
     await page.getByLabel('Topic 1', { exact: true }).fill('acme corp');
     await page.getByRole('dialog').getByRole('switch', { name: 'Enabled' }).uncheck({ force: true });
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await chooseAction(page, /^Dry run/);
     await page.getByRole('dialog').getByRole('textbox').fill('We met at Acme Corp.');
     await page.getByRole('button', { name: 'Check' }).click();
@@ -118,9 +118,7 @@ describe('the console in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   }
 
   it('a viewer reads, and gets no button that changes anything', async () => {
-    const { token } = await test.call<{ token: string }>('POST', '/v1/admin/invitations', { role: 'viewer' });
-    const viewer = await test.newPage();
-    await test.join(`${test.service.url}/join#${token}`, 'vera@example.com', viewer);
+    const viewer = await test.invite('viewer', 'vera@example.com');
     await open('/knowledge-bases', viewer);
     await viewer.getByText('Harbour').waitFor();
     assert.equal(await viewer.getByRole('button', { name: 'Create knowledge base' }).count(), 0);

@@ -167,8 +167,8 @@ describe('forms of access and data sources', { skip: SKIP_WITHOUT_CONSOLE }, () 
         path: `/knowledge-bases/${kbId}?tab=sources`,
         open: ['Add data source'],
         prepare: async (scope) => {
-          await scope.getByRole('combobox', { name: 'Type' }).click();
-          await page.getByRole('option', { name: type }).click();
+          await scope.getByRole('button', { name: type }).click();
+          await page.getByRole('dialog', { name: `Add data source: ${type}` }).waitFor();
         },
         submit: 'Create',
         request: /^POST \/v1\/knowledge-bases\/\w+\/data-sources$/,
@@ -179,6 +179,7 @@ describe('forms of access and data sources', { skip: SKIP_WITHOUT_CONSOLE }, () 
   it('a test of the connection checks the required fields first', async () => {
     await test.open(`/knowledge-bases/${kbId}?tab=sources`);
     await page.getByRole('button', { name: 'Add data source' }).click();
+    await page.getByRole('button', { name: 'Web site' }).click();
     await page.getByRole('button', { name: 'Test connection' }).click();
     await page.getByLabel(/^URLs/).first().and(page.locator('[aria-invalid=true]:focus')).waitFor();
     assert.equal(await page.getByRole('dialog').getByRole('alert').count(), 0);
@@ -238,7 +239,7 @@ describe('forms of access and data sources', { skip: SKIP_WITHOUT_CONSOLE }, () 
       prepare: async (scope) => {
         for (const _ of [1, 2]) await scope.getByRole('button', { name: 'Add topic' }).click();
       },
-      submit: 'Save',
+      submit: 'Create',
       request: /^POST \/v1\/guardrail-policies$/,
       rejected: { entries: { Name: 'Birds', 'Topic 2': 'owl' }, field: 'Topic 2', message: /is a topic already/ },
       stub: { param: 'topic_deny_list.0.topic', message: "'topic_deny_list.0.topic' is a topic already." },

@@ -34,7 +34,7 @@ const FORMS: Record<string, FormCase> = {
   'new organization': {
     path: '/organizations',
     open: ['Create organization'],
-    submit: 'Save',
+    submit: 'Create',
     request: /^POST \/v1\/admin\/organizations$/,
     invalid: { field: 'Name', message: FILL_IN },
     rejected: { entries: { Name: 'default' }, field: 'Name', message: /is taken/ },
@@ -99,7 +99,7 @@ const FORMS: Record<string, FormCase> = {
   'new MCP server': {
     path: '/mcp-servers',
     open: ['Register server'],
-    submit: 'Save',
+    submit: 'Create',
     request: /^POST \/v1\/mcp-servers$/,
     invalid: { field: 'Label', message: FILL_IN },
     rejected: {
@@ -112,7 +112,7 @@ const FORMS: Record<string, FormCase> = {
   'new policy': {
     path: '/guardrails',
     open: ['Create policy'],
-    submit: 'Save',
+    submit: 'Create',
     request: /^POST \/v1\/guardrail-policies$/,
     invalid: { field: 'Name', message: FILL_IN },
     rejected: { entries: { Name: '  ' }, field: 'Name', message: /must not be blank/ },
@@ -134,7 +134,7 @@ const FORMS: Record<string, FormCase> = {
     done: (page) => page.getByRole('progressbar', { name: 'Violence' }).waitFor(),
   },
   'pull of a model': {
-    path: '/models?tab=files',
+    path: '/models?tab=catalogue',
     submit: 'Pull',
     request: /^POST \/v1\/admin\/model-pulls$/,
     invalid: { field: 'Model to pull', message: FILL_IN },

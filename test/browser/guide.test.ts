@@ -51,6 +51,16 @@ describe('the guide', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
+  it('links from the list of operations at /docs to an operation with fields, examples and the playground', async () => {
+    await page.goto(`${test.service.url}/docs`);
+    await page.getByRole('heading', { level: 1, name: 'All operations' }).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Create a chat completion' }).click();
+    await page.waitForURL(/api\/generate#createChatCompletion$/);
+    await page.getByRole('link', { name: 'Try it in the playground' }).first().waitFor();
+    await page.getByText('With the OpenAI client').first().click();
+    await page.getByText('await client.chat.completions.create({').waitFor();
+  });
+
   it('keeps the theme that is chosen, in the console too', async () => {
     await page.emulateMedia({ colorScheme: 'light' });
     await open('');
@@ -60,7 +70,7 @@ describe('the guide', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.evaluate('localStorage.removeItem("mantine-color-scheme-value")');
   });
 
-  for (const path of ['', '/tutorials/support-bot', '/configuration', '/api/operation']) {
+  for (const path of ['', '/tutorials/support-bot', '/configuration', '/api/operation', '/api/all', '/api/protocols']) {
     it(`is accessible in both themes and on a phone: ${path || 'the contents'}`, async () => {
       await open(path);
       assert.deepEqual(await inspectPage(page), []);

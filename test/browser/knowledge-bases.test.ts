@@ -9,6 +9,7 @@ import {
   accessibilityViolations,
   type ConsoleTest,
   chooseAction,
+  inspectPage,
   SKIP_WITHOUT_CONSOLE,
   startConsole,
 } from './console-page.ts';
@@ -115,8 +116,11 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     const { endpoint } = service.config;
     await test.open(`/knowledge-bases/${kbId}?tab=sources`);
     await page.getByRole('button', { name: 'Add data source' }).click();
-    await dialog().getByRole('combobox', { name: 'Type' }).or(dialog().getByLabel('Type')).first().click();
-    await page.getByRole('option', { name: 'Amazon S3' }).click();
+    await dialog().getByLabel('Search kinds of data sources').fill('BUCKET');
+    await dialog().getByRole('button', { name: 'Notion' }).waitFor({ state: 'detached' });
+    assert.equal(await dialog().locator('.choice-card').count(), 2);
+    assert.deepEqual(await inspectPage(page), []);
+    await dialog().getByRole('button', { name: 'Amazon S3' }).click();
     await dialog().getByLabel('Name', { exact: true }).fill('Policies');
     await dialog().getByRole('textbox', { name: 'Bucket' }).fill('NOT A BUCKET');
     await dialog().getByLabel('Endpoint').fill(String(endpoint));
@@ -143,13 +147,25 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
     assert.ok(!(await page.content()).includes('secret-value'));
   });
 
-  for (const label of ['Web site', 'Google Cloud Storage', 'Confluence', 'Notion', 'Google Drive', 'Uploaded files']) {
+  for (const label of [
+    'Web site',
+    'Google Cloud Storage',
+    'Confluence',
+    'Notion',
+    'Google Drive',
+    'Uploaded files',
+    'Amazon S3',
+  ]) {
     it(`shows the fields of the type ${label} without accessibility violation`, async () => {
       await test.open(`/knowledge-bases/${kbId}?tab=sources`);
       await page.getByRole('button', { name: 'Add data source' }).click();
-      await dialog().getByRole('combobox', { name: 'Type' }).or(dialog().getByLabel('Type')).first().click();
-      await page.getByRole('option', { name: label }).click();
+      await dialog().getByRole('button', { name: label }).click();
       await dialog().getByLabel('Metadata').waitFor();
+      const section = new URL(
+        (await dialog().getByRole('link', { name: 'Guide' }).getAttribute('href')) ?? '',
+        page.url(),
+      );
+      assert.ok((await (await fetch(section)).text()).includes(`id="${section.hash.slice(1)}"`), section.href);
       assert.deepEqual(await accessibilityViolations(page), []);
     });
   }
@@ -206,6 +222,7 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
       page.getByRole('link', { name: 'Download' }).click(),
     ]);
     assert.equal(download.suggestedFilename(), 'manual.md');
+    await page.locator('.page-head').getByRole('button', { name: 'Actions' }).click();
     for (const name of ['Download', 'Process again', 'Delete']) {
       await page.getByText(name, { exact: true }).hover();
       assert.deepEqual(await accessibilityViolations(page), [], `${name} under the pointer`);
@@ -247,7 +264,8 @@ describe('knowledge bases in the console', { skip: SKIP_WITHOUT_CONSOLE }, () =>
   });
 
   it('names the data sources that a deletion of the knowledge base removes', async () => {
-    await page.getByRole('button', { name: 'Delete knowledge base' }).click();
+    await page.locator('.page-head').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete knowledge base' }).click();
     await dialog().getByText('(file_upload)').first().waitFor();
     await dialog().getByRole('button', { name: 'Cancel' }).click();
   });

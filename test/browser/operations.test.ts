@@ -10,6 +10,7 @@ import {
   accessibilityViolations,
   type ConsoleTest,
   EMAIL,
+  inspectPage,
   PASSWORD,
   SKIP_WITHOUT_CONSOLE,
   startConsole,
@@ -21,7 +22,6 @@ const PAGES = [
   '/usage?days=7&group=key',
   '/models',
   '/models?tab=engines',
-  '/models?tab=files',
   '/cache?period=1h',
   '/settings/instance',
 ];
@@ -63,6 +63,13 @@ batch_concurrency: 3
     await upstream?.close();
   });
 
+  const signIn = async (opened: Page, submit = 'Sign in', password = 'Password', email = 'Email') => {
+    await opened.goto(`${test.service.url}/sign-in`);
+    await opened.getByLabel(email).fill(EMAIL);
+    await opened.getByRole('textbox', { name: password }).fill(PASSWORD);
+    await opened.getByRole('button', { name: submit }).click();
+    await opened.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+  };
   const chat = async (key: string, model: string) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ model, stream: true, max_tokens: 4, messages: [{ role: 'user', content: 'Hi' }] });
@@ -118,7 +125,7 @@ batch_concurrency: 3
       response.write(CAT.subarray(0, CAT.length / 2));
       return true;
     });
-    await test.open('/models?tab=files');
+    await test.open('/models?tab=catalogue');
     await page.getByLabel('Model to pull').fill(CAT_WORD);
     await page.getByRole('button', { name: 'Pull', exact: true }).first().click();
     const bar = page.locator('main').getByRole('progressbar').first();
@@ -126,17 +133,72 @@ batch_concurrency: 3
       (element) => Number(element?.getAttribute('aria-valuenow')) > 20,
       await bar.elementHandle(),
     );
-    await page.getByRole('button', { name: /^Cancel: / }).click();
-    await page.getByText('Cancelled', { exact: true }).waitFor();
+    const card = page.getByRole('article', { name: 'cat', exact: true });
+    await card.getByText(/^[\d.]+ \S+ of [\d.]+ \S+/).waitFor();
+    assert.deepEqual(await inspectPage(page), []);
+    await card.getByRole('button', { name: 'Cancel: cat' }).click();
+    await card.getByText('Cancelled', { exact: true }).waitFor();
     hub.acts.length = 0;
     hub.acts.push((request, response) => {
       if (request.url !== HUB_PATH) return false;
       sendFile(request, response, CAT);
       return true;
     });
-    await page.getByRole('button', { name: 'Pull', exact: true }).first().click();
-    await page.getByText('Completed', { exact: true }).waitFor();
-    await page.getByRole('table', { name: 'On the disk' }).getByRole('row').nth(1).waitFor();
+    await card.getByRole('button', { name: 'Resume: cat' }).click();
+    await card.getByText('Not bound to a model id.').waitFor({ timeout: 60_000 });
+  });
+
+  it('binds a pulled model, shows its memory, unbinds and deletes it', async () => {
+    await test.open('/models?tab=catalogue');
+    const card = page.getByRole('article', { name: 'cat', exact: true });
+    await card.getByRole('button', { name: 'Bind: cat' }).click();
+    await page.getByRole('combobox', { name: 'Model id' }).click();
+    await page.getByRole('option', { name: 'code-latest' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await card.getByText('Bound to code-latest').waitFor({ timeout: 60_000 });
+    await card.getByText(/^Loaded: [\d.]+ MB of memory$/).waitFor();
+    const choose = async (name: string) => {
+      await card.locator('.row-menu-button').click();
+      await card.getByRole('menuitem', { name }).click();
+    };
+    await choose('Delete: cat');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await choose('Unbind from code-latest: cat');
+    await page.getByRole('dialog').getByRole('button', { name: 'Unbind from code-latest' }).click();
+    await card.getByText('Not bound to a model id.').waitFor({ timeout: 60_000 });
+    await choose('Delete: cat');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await card.waitFor({ state: 'detached' });
+  });
+
+  it('shows the models that can be pulled with what to expect, in English and German', async () => {
+    await test.open('/models?tab=catalogue&q=qwen2.5-1.5b');
+    const card = page.getByRole('article', { name: 'qwen2.5-1.5b' });
+    for (const text of ['1.5B', '1.1 GB', 'about 1.7 GB', '32,768 tokens', 'Apache-2.0', 'general-8b, instruct-7b'])
+      await card.getByText(text, { exact: true }).waitFor();
+    await card.getByText('The smallest that is of real use').waitFor();
+    assert.equal(await page.getByRole('article').count(), 1);
+    const german = await test.newPage({ locale: 'de-DE' });
+    await signIn(german, 'Anmelden', 'Passwort', 'E-Mail');
+    await test.open('/models?tab=catalogue', german);
+    const notes = await german.getByRole('article').allTextContents();
+    const { available } = await test.call<{ available: { note: string }[] }>('GET', '/v1/admin/model-files');
+    for (const { note } of available) assert.ok(!notes.some((text) => text.includes(note)), `in English: ${note}`);
+    assert.equal(notes.length, available.length);
+    await german.context().close();
+  });
+
+  it('shows a viewer the models to use, and no action', async () => {
+    const viewer = await test.invite('viewer', 'vera@example.com');
+    await test.open('/models', viewer);
+    await viewer.getByRole('row', { name: /general-8b/ }).waitFor();
+    await viewer.getByRole('row', { name: /gone/ }).getByText('Down', { exact: true }).waitFor();
+    assert.equal(await viewer.getByRole('tab').count(), 0);
+    assert.equal(await viewer.locator('main table button').count(), 0);
+    assert.deepEqual(await inspectPage(viewer), []);
+    await viewer.context().close();
   });
 
   it('shows the origin of settings, and no secret', async () => {
@@ -169,11 +231,7 @@ batch_concurrency: 3
         colorScheme: scheme,
         viewport: { width: scheme === 'dark' ? 390 : 1280, height: 900 },
       });
-      await opened.goto(`${test.service.url}/sign-in`);
-      await opened.getByLabel('Email').fill(EMAIL);
-      await opened.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-      await opened.getByRole('button', { name: 'Sign in' }).click();
-      await opened.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
+      await signIn(opened);
       for (const path of PAGES) {
         await opened.goto(test.service.url + path);
         await opened.getByRole('heading', { level: 1 }).waitFor();

@@ -67,13 +67,24 @@ export function startPlaygroundUpstream(): Promise<TestServer> {
 }
 
 function lastText({ body }: SeenRequest): string {
-  const messages = (body?.['messages'] ?? []) as { role: string; content: string | null }[];
+  const messages = (body?.['messages'] ?? []) as { role: string; content: string | { text?: string }[] | null }[];
   const last = messages.at(-1);
+  if (Array.isArray(last?.content)) return last.content.map(({ text = 'an image: ' }) => text).join('');
   return last?.role === 'tool' ? `result ${last.content}` : String(last?.content ?? '');
 }
 
-function answer(text: string, { body }: SeenRequest): unknown[] {
+/** Whether a chat wants a title. */
+const isTitle = ({ body }: SeenRequest): boolean => {
+  const [first] = (body?.['messages'] ?? []) as { role: string; content: string | null }[];
+  return first?.role === 'system' && String(first.content).startsWith('Write a title');
+};
+
+function answer(text: string, request: SeenRequest): unknown[] {
+  const { body } = request;
   const role = chunk({ role: 'assistant', content: '' });
+  // Without a title the first words stay.
+  if (isTitle(request))
+    return [role, chunk({ content: text.includes('a title') ? 'By the model' : '' }), finish('stop'), usage(40, 3)];
   if (text.startsWith('result') && text.includes(CITED_SENTENCE))
     return [role, chunk({ content: `By the manual: ${CITED_SENTENCE}` }), finish('stop'), usage(40, 12)];
   if (text.startsWith('result'))

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -20,11 +17,9 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   let test: ConsoleTest;
   let upstream: TestServer;
   let page: Page;
-  let folder: string;
   let kbId: string;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'quire-browser-'));
     upstream = await startPlaygroundUpstream();
     // `general-8b` is scripted, `bundled` is the real model.
     const config = `models:\n  general-8b:\n    engine: upstream\n    base_urls: ${upstream.baseUrl}\n  bundled:\n    engine: bundled\n`;
@@ -35,15 +30,10 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
   after(async () => {
     await test?.close();
     await upstream?.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const createKnowledgeBase = async () => {
-    kbId = (await test.call<{ id: string }>('POST', '/v1/knowledge-bases', { name: 'Harbour' })).id;
-    await test.open(`/knowledge-bases/${kbId}`);
-    writeFileSync(join(folder, FILE), MANUAL);
-    await page.locator('input[type=file]').setInputFiles(join(folder, FILE));
-    await page.getByRole('cell', { name: 'completed' }).waitFor({ timeout: 120_000 });
+    kbId = await test.createKnowledgeBase('Harbour', { name: FILE, text: MANUAL });
   };
   /** Waits until no request runs on the upstream: much shorter than its idle timeout. */
   const requestsEnd = async () => {
@@ -115,6 +105,8 @@ describe('the playground in Chromium', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await page.getByLabel('top_p').fill('0.9');
     await page.getByLabel('Maximum tokens').fill('50');
     await page.getByLabel('Seed').fill('7');
+    // The field loads when it gets the focus, and takes it then.
+    await page.getByRole('combobox', { name: 'Stop texts' }).click();
     await page.getByRole('combobox', { name: 'Stop texts' }).fill('END');
     await page.keyboard.press('Enter');
     await ask('with parameters');

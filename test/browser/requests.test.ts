@@ -68,10 +68,18 @@ describe('the page Requests', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await until(async () => (await page.locator('tbody tr').count()) === 1);
     const { data } = await test.call<{ data: { id: string }[] }>('GET', '/v1/requests?limit=1');
     await test.open(`/requests?request=${data[0]?.id}`);
-    await page
-      .getByRole('dialog')
-      .getByText(data[0]?.id ?? '')
-      .waitFor();
+    const id = page.getByRole('dialog').getByText(data[0]?.id ?? '');
+    await id.waitFor();
+    await page.setViewportSize({ width: 320, height: 844 });
+    const cut = await page.locator('.request-id').evaluate((button) => {
+      const { scrollWidth, clientWidth } = button as unknown as { scrollWidth: number; clientWidth: number };
+      return scrollWidth - clientWidth;
+    });
+    assert.equal(cut, 0, 'a phone shows the whole id');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await id.click();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), data[0]?.id);
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   it('shows new requests while it is live', async () => {
@@ -83,26 +91,116 @@ describe('the page Requests', { skip: SKIP_WITHOUT_CONSOLE }, () => {
     await until(async () => (await page.locator('tbody tr').count()) === count + 1);
   });
 
+  it('finds requests by the name of a person', async () => {
+    const { page } = test;
+    await test.open('/requests?q=nobody%20at%20all');
+    await page.getByText('No request in this period matches.').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.type('ADA');
+    await page.waitForURL(/q=ADA/);
+    await page.getByRole('cell', { name: '404' }).waitFor();
+  });
+
+  it('records contents once an owner switches it on: prompt, answer, curl, playground, evaluation, deletion', async () => {
+    const { page } = test;
+    await test.open('/settings');
+    await page.getByLabel('Record prompts and answers').check();
+    await page.getByLabel('Custom patterns').fill('(\nacme-\\d+');
+    await page.getByRole('button', { name: 'Change recording' }).click();
+    await page.getByText('must be a regular expression').first().waitFor();
+    await page.getByLabel('Custom patterns').fill('acme-\\d+');
+    await page.getByRole('button', { name: 'Change recording' }).click();
+    await page.getByText('The recording was changed.').waitFor();
+    const id = await sendRecorded(test);
+    await test.open(`/requests?request=${id}`);
+    const sheet = page.getByRole('dialog').first();
+    await sheet.getByText('"temperature": 0.5').waitFor();
+    await sheet.getByText("It'\\''s [email]").waitFor();
+    assert.deepEqual(await inspectPage(page), []);
+    await sheet.getByRole('tab', { name: 'Prompt' }).click();
+    await sheet.getByText('You work for [redacted].', { exact: true }).waitFor();
+    await sheet.getByText("It's [email], <b>hello</b>", { exact: true }).waitFor();
+    assert.deepEqual(await inspectPage(page), []);
+    await sheet.getByRole('tab', { name: 'Answer' }).click();
+    await sheet.getByText('Model', { exact: true }).waitFor();
+    await sheet.getByRole('tab', { name: 'Details' }).click();
+    await sheet.getByRole('button', { name: 'Add to evaluation' }).click();
+    await page.getByRole('textbox', { name: 'Question' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    if (PICTURES !== undefined) await takePictures(test, PICTURES, id);
+    await sheet.getByRole('link', { name: 'Playground' }).click();
+    await page.getByText("It's [email], <b>hello</b>", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('System prompt').inputValue(), 'You work for [redacted].');
+    await test.open(`/requests?request=${id}`);
+    await sheet.getByRole('tab', { name: 'Answer' }).click();
+    await sheet.getByRole('button', { name: /Delete contents/ }).click();
+    await page.getByRole('button', { name: 'Delete contents', exact: true }).last().click();
+    await sheet.getByRole('tab', { name: 'Answer' }).waitFor({ state: 'hidden' });
+    await sheet.getByText('Template: the contents').waitFor();
+    await sendRecorded(test);
+    await test.open('/settings');
+    await page.getByLabel('Record prompts and answers').uncheck();
+    await page.getByRole('button', { name: 'Change recording' }).click();
+    await page.getByText('The recording was changed.').waitFor();
+    await page.getByRole('button', { name: /Delete recorded contents/ }).click();
+    await page.getByRole('button', { name: 'Delete recorded contents', exact: true }).last().click();
+    await until(async () => !(await test.call<{ has_contents: boolean }>('GET', '/v1/request-recording')).has_contents);
+    assert.deepEqual(test.errors, []);
+  });
+
   it('meets WCAG 2.2 AA in both themes and fits a phone', async () => {
     await test.open('/requests');
     assert.deepEqual(await inspectPage(test.page), []);
     assert.deepEqual(test.errors, []);
-    if (PICTURES !== undefined) await takePictures(test, PICTURES);
   });
 });
 
-async function takePictures(test: ConsoleTest, folder: string): Promise<void> {
+/** Sends requests until one is recorded (recording starts within a second). Returns its id. */
+async function sendRecorded(test: ConsoleTest): Promise<string | undefined> {
+  const messages = [
+    { role: 'system', content: 'You work for acme-42.' },
+    { role: 'user', content: "It's bob@example.com, <b>hello</b>" },
+  ];
+  const newest = async () => {
+    const { data } = await test.call<{ data: { id: string }[] }>('GET', '/v1/requests?limit=1');
+    return data[0]?.id;
+  };
+  for (;;) {
+    const before = await newest();
+    await test.call('POST', '/v1/chat/completions', { model: 'general-8b', messages, temperature: 0.5 });
+    await until(async () => (await newest()) !== before);
+    const id = await newest();
+    const hasContents = async () =>
+      (await test.call<{ has_contents: boolean }>('GET', `/v1/requests/${id}`)).has_contents;
+    if (await hasContents()) return id;
+  }
+}
+
+async function takePictures(test: ConsoleTest, folder: string, id: string | undefined): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const { page } = test;
-  const { data } = await test.call<{ data: { id: string; route: string }[] }>('GET', '/v1/requests?limit=10');
-  const open = data.find(({ route }) => route === '/v1/responses')?.id;
+  const paths = {
+    list: '/requests',
+    sheet: `/requests?request=${id}`,
+    settings: '/settings',
+    playground: `/playground?request=${id}`,
+  };
   for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1440, 1024, 390]) {
+    for (const width of [1440, 390]) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 860 });
-      for (const [name, path] of Object.entries({ list: '/requests', sheet: `/requests?request=${open}` })) {
+      for (const [name, path] of Object.entries(paths)) {
         await test.open(path);
-        await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
+        await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: name === 'settings' });
+        if (name !== 'sheet') continue;
+        for (const tab of ['Prompt', 'Answer']) {
+          await page.getByRole('tab', { name: tab }).click();
+          await page.screenshot({ path: `${folder}/${tab}-${colorScheme}-${width}.png` });
+        }
       }
     }
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  await test.open(paths.sheet);
 }

@@ -232,6 +232,7 @@ function mountSecrets(env: readonly Variable[], folder: string): Record<string, 
   const samples: Record<string, string> = {
     QUIRE_DATABASE_URL: 'postgres://quire:p%40ss@db/quire',
     QUIRE_BOOTSTRAP_API_KEY: `quire-sk-${'a'.repeat(32)}`,
+    QUIRE_SMTP_URL: 'smtps://quire:p%40ss@mail:465',
   };
   const entries = env.map(({ name, value = 'a value' }) => {
     if (!name.endsWith('_FILE')) return [name, value];

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
+import { addMigrations, extractPrevious, PREVIOUS_REVISION } from '../other-versions.ts';
 import { createSharedStores } from '../shared-stores.ts';
 import { newDataDir, runQuire, type Service, startApi, startWorker } from '../spawned-service.ts';
 import { Traffic } from './traffic.ts';
@@ -35,31 +35,13 @@ function newerVersion(migrations: Record<string, string>): string {
   const folder = join(newDataDir(), 'newer');
   cpSync(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
   linkMissing(folder);
-  const path = join(folder, 'src/db/migrations/meta/_journal.json');
-  const journal = JSON.parse(readFileSync(path, 'utf8'));
-  for (const [tag, sql] of Object.entries(migrations)) {
-    const { idx, when } = journal.entries.at(-1);
-    journal.entries.push({ idx: idx + 1, when: when + 1, tag, breakpoints: true });
-    writeFileSync(join(folder, `src/db/migrations/${tag}.sql`), sql);
-  }
-  writeFileSync(path, JSON.stringify(journal));
+  addMigrations(folder, migrations);
   return folder;
 }
 
-const git = (...args: string[]): string | null => {
-  const { status, stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
-  return status === 0 && stdout.trim() !== '' ? stdout.trim() : null;
-};
-const lastMigration = git('log', '-1', '--format=%H', '--', 'src/db/migrations/meta/_journal.json');
-/** The last release; without tags, the code before the last migration. Null without history. */
-const previous =
-  git('describe', '--tags', '--abbrev=0', 'HEAD^') ?? git('rev-parse', '-q', '--verify', `${lastMigration}^`);
-
 function previousVersion(): string {
   const folder = join(newDataDir(), 'previous');
-  mkdirSync(folder);
-  const archive = execFileSync('git', ['archive', String(previous)], { cwd: ROOT, maxBuffer: 2 ** 30 });
-  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  extractPrevious(folder);
   linkMissing(folder);
   return folder;
 }
@@ -138,9 +120,9 @@ describe('two versions on one database', { timeout: TIMEOUT_MS, concurrency: fal
     );
   });
 
-  const skip = previous === null && 'this clone has neither tags nor history';
+  const skip = PREVIOUS_REVISION === null && 'this clone has neither tags nor history';
   it('serve the same load when the older one is the previous release', { skip }, async (t) => {
-    t.diagnostic(`previous version: ${previous}`);
+    t.diagnostic(`previous version: ${PREVIOUS_REVISION}`);
     const nothing = async () => {};
     await rollOver(t, { older: previousVersion(), newer: ROOT }, { beside: nothing, done: nothing });
   });

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { assertEveryLineOnce, chatLine, createBatchOf, waitForBatch } from '../batches.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { startS3Server } from '../fixtures/s3-server.ts';
@@ -20,6 +21,8 @@ const BATCH_LINES = 60;
 const ARCHIVE_SECONDS = '5';
 /** The jobs of the killed process are found after 30 s without a heartbeat. */
 const BATCH_MS = 180_000;
+/** Pause of each client between two calls. */
+const LOAD_PAUSE_MS = 20;
 const PASSPHRASE = 'correct horse battery staple';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -77,11 +80,12 @@ interface Acknowledged {
   chats: Map<string, number>;
 }
 
-/** Uploads, deletes, chats and ingests until `isOver`. */
+/** Uploads, deletes, chats and ingests until `isOver`, without taking the whole machine from the service. */
 async function load(service: Service, base: string, isOver: () => boolean): Promise<Acknowledged> {
   const acknowledged: Acknowledged = { files: new Map(), chats: new Map() };
   const uploader = async (number: number) => {
     for (let at = 0; !isOver(); at += 1) {
+      await pause(LOAD_PAUSE_MS);
       const bytes = Buffer.concat([Buffer.from('%PDF-'), randomBytes(1 + Math.floor(Math.random() * 200_000))]);
       const id = await upload(service, `${number}-${at}.pdf`, bytes);
       if (id === null) continue;
@@ -91,12 +95,14 @@ async function load(service: Service, base: string, isOver: () => boolean): Prom
   };
   const caller = async (number: number) => {
     while (!isOver()) {
+      await pause(LOAD_PAUSE_MS);
       const answer = await chat(service, chatBody(UPSTREAM, number % 2 === 0, 3));
       if (answer.whole && answer.status === 200) acknowledged.chats.set(answer.requestId, Date.now());
     }
   };
   const ingester = async () => {
     for (let at = 0; !isOver(); at += 1) {
+      await pause(LOAD_PAUSE_MS);
       const id = await upload(service, `${at}.txt`, Buffer.from(`Note ${at}: the pear is green.`));
       if (id === null) continue;
       const source = { type: 'file_upload', config: { file_ids: [id] } };
@@ -136,6 +142,10 @@ describe('backup and restore', () => {
       const texts = Array.from({ length: BATCH_LINES }, (_, at) => chatLine(`line-${at}`, `Hi ${at}`));
       const batch = await createBatchOf(first, texts);
       let isOver = false;
+      // Also when an assertion fails: the clients would keep the file running.
+      t.after(() => {
+        isOver = true;
+      });
       const loading = load(first, notes, () => isOver);
       const created = okJson(await first.quire('backup', 'create', '--json'));
       assert.ok(Number(created.files) >= 3);

@@ -8,6 +8,8 @@ import type { Answer, TestApi } from '../harness.ts';
 export interface SignedIn {
   id: string;
   email: string;
+  /** Headers of its requests. */
+  headers: Record<string, string>;
   /** Sends a request as the console does. */
   send(method: string, path: string, body?: unknown): Promise<Answer>;
 }
@@ -25,5 +27,5 @@ export async function openUserSession(
   const client = { address: '127.0.0.1', requestId: newId('request'), userAgent: null };
   const token = await openSession({ db: api.db, now: Date.now }, client, id, organizationIds[0] ?? '');
   const headers = { cookie: `quire_session=${token}`, 'sec-fetch-site': 'same-origin' };
-  return { id, email, send: (method, path, body) => api.send(method, path, { key: null, headers, body }) };
+  return { id, email, headers, send: (method, path, body) => api.send(method, path, { key: null, headers, body }) };
 }

@@ -9,7 +9,7 @@ import MarkdownIt from 'markdown-it';
 import { GUIDE, REFERENCE } from './contents.ts';
 import { type GuidePage, layOut, type NavigationGroup } from './layout.ts';
 import { GUIDE_PATH, renderPage } from './markdown.ts';
-import { renderReference } from './reference.ts';
+import { renderReference, renderReferenceStart } from './reference.ts';
 import type { Json } from './schema-fields.ts';
 import { buildSearchIndex } from './search-index.ts';
 
@@ -34,7 +34,8 @@ export function readGuide(): NavigationGroup[] {
       return { path, ...renderPage(text, path) };
     }),
   }));
-  const reference = { title: 'API reference', pages: REFERENCE.map((group) => renderReference(api, group)) };
+  const operations = REFERENCE.map((group) => renderReference(api, group));
+  const reference = { title: 'API reference', pages: [renderReferenceStart(api, REFERENCE), ...operations] };
   const all = [...groups, reference];
   return [{ title: 'Quire', pages: [renderStart(all)] }, ...all];
 }
@@ -46,7 +47,7 @@ function renderStart(groups: readonly NavigationGroup[]): GuidePage {
     const links = pages.map((page) => `<li><a href="${GUIDE_PATH}/${page.path}">${escapeHtml(page.title)}</a></li>`);
     return `<section><h2>${escapeHtml(title)}</h2><ul>${links.join('')}</ul></section>`;
   });
-  const html = `<h1 id="guide">Guide</h1><p>How to use and operate this service. It works offline. To try requests in the browser, open the <a href="/docs">API console</a>.</p><div class="tiles">${tiles.join('')}</div>`;
+  const html = `<h1 id="guide">Guide</h1><p>How to use and operate this service. It works offline. To try requests in the browser, open the <a href="/playground">playground</a>.</p><div class="tiles">${tiles.join('')}</div>`;
   return { path: '', title: 'Guide', html, headings: [] };
 }
 

@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import MiniSearch from 'minisearch';
+import OpenAI from 'openai';
 import { buildGuide, readGuide } from './build.ts';
 import { GUIDE, REFERENCE } from './contents.ts';
 import { GUIDE_PATH, guideUrl, renderPage } from './markdown.ts';
 import { operationsByTag } from './reference.ts';
+import { CLIENT_METHODS, sampleValue, toClientCall, toCurl } from './request-example.ts';
+import type { Json } from './schema-fields.ts';
 import { SEARCH_OPTIONS, splitSections } from './search-index.ts';
 
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
@@ -58,6 +62,55 @@ describe('a page of the guide', () => {
     const { html } = renderPage('See [the decision](../develop/x.md) and [models](models.md).', 'install');
     assert.equal(html.match(/<a /g)?.length, 1);
     assert.match(html, /the decision/);
+  });
+});
+
+describe('an example of the API reference', () => {
+  const api = JSON.parse(readFileSync(join(DOCS, 'openapi.json'), 'utf8')) as Json;
+  const operations = [...operationsByTag(api).values()].flat();
+
+  it('has a body that the schema of its operation accepts', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema(api, 'api');
+    let bodies = 0;
+    for (const { method, path, description } of operations) {
+      const body = description['requestBody'] as { content: Record<string, Json> } | undefined;
+      const json = body?.content['application/json'];
+      if (json === undefined) continue;
+      const pointer = `api#/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody/content/application~1json/schema`;
+      const value = json['example'] ?? sampleValue(api, json['schema'] as Json);
+      ajv.validate({ $ref: pointer }, value);
+      // Samples do not generate strings that match a pattern, such as tokens.
+      const errors = (ajv.errors ?? []).filter(({ keyword }) => keyword !== 'pattern');
+      assert.deepEqual(errors, [], `${method} ${path}: ${JSON.stringify(value)}`);
+      bodies += 1;
+    }
+    assert.ok(bodies > 50, `${bodies} bodies`);
+  });
+
+  it('calls methods that the OpenAI client has, for operations that exist', () => {
+    const client = new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'x' });
+    const ids = new Set(operations.map(({ description }) => description['operationId']));
+    for (const [id, name] of Object.entries(CLIENT_METHODS)) {
+      assert.ok(ids.has(id), id);
+      const method = name.split('.').reduce<unknown>((value, key) => (value as Json | undefined)?.[key], client);
+      assert.equal(typeof method, 'function', name);
+    }
+  });
+
+  it('is a command and a call with the ids, the body and the files', () => {
+    const request = { operationId: 'x', method: 'post', path: '/v1/a/{a_id}', isPublic: false, isForm: false };
+    const body = { text: "it's", list: [{ 'a-b': 1 }] };
+    const curl = toCurl({ ...request, body });
+    assert.match(curl, /^curl -X POST "http:\S+\/v1\/a\/\$A_ID" .*\n.*Bearer \$QUIRE_API_KEY/);
+    assert.match(curl, /"text": "it'\\''s"/);
+    const call = toClientCall({ ...request, body }) ?? '';
+    assert.match(call, /^await client\.post\(`\/a\/\$\{aId\}`, \{ body: \{\n {2}text: "it's",/);
+    assert.match(call, /"a-b": 1/);
+    const file = { ...request, operationId: 'createFile', path: '/v1/files', isForm: true, body: { file: '@a.pdf' } };
+    assert.equal(toClientCall(file), "await client.files.create({ file: createReadStream('a.pdf') });");
+    assert.match(toCurl(file), /-F file=@a\.pdf$/);
+    assert.equal(toClientCall({ ...request, path: '/api/chat', body }), null);
   });
 });
 

@@ -73,16 +73,18 @@ function renderObject(api: Json, schema: Json, depth: number): string {
 }
 
 function describeBounds(schema: Json): string[] {
-  const { default: preset, minimum, maximum, minLength, maxLength, minItems, maxItems } = schema;
+  const { default: preset, format, uniqueItems, minimum, maximum, minLength, maxLength, minItems, maxItems } = schema;
   const range = (unit: string, low: unknown, high: unknown) => {
     if (low === undefined && high === undefined) return [];
     if (high === undefined) return [`from ${low}${unit}`];
     return [low === undefined ? `up to ${high}${unit}` : `${low} to ${high}${unit}`];
   };
   return [
+    ...(typeof format === 'string' ? [format] : []),
     ...range('', minimum, maximum),
     ...range(' characters', minLength, maxLength),
     ...range(' items', minItems, maxItems),
+    ...(uniqueItems === true ? ['no duplicates'] : []),
     ...(preset === undefined ? [] : [`default ${JSON.stringify(preset)}`]),
   ];
 }

@@ -3,7 +3,7 @@
  * collections, timers, statements and CPU time beside it; and the bare upstream, in turns.
  * `npm run bench:tail -- [--calls N] [--log-level info]`; see bench/README.md.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -41,6 +41,7 @@ function formatQuantiles(times: readonly number[]): string {
 }
 
 async function main(): Promise<void> {
+  mkdirSync(BENCH_SCRATCH, { recursive: true });
   const mock = await startMock();
   const settings = {
     NODE_OPTIONS: `--import=${PRELOAD}`,

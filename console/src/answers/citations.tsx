@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useOpenPassage } from '../passages/passage-panel.tsx';
+import { useOpenPassage } from '../passages/open-passage.ts';
 import { isWebAddress } from '../ui/markdown/parse-inline.ts';
 import type { Citation } from './answer-events.ts';
 

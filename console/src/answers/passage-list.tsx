@@ -1,5 +1,6 @@
 import { Anchor, Group, Stack } from '@mantine/core';
-import { useOpenPassage, usePlaceText } from '../passages/passage-panel.tsx';
+import { useOpenPassage } from '../passages/open-passage.ts';
+import { usePlaceText } from '../passages/passage-view.tsx';
 import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/text.tsx';
 import type { RetrievedPassage } from './answer-events.ts';

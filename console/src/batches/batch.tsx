@@ -36,11 +36,9 @@ export function BatchPage() {
   return (
     <Page
       title={`${batches.batch} …${batchId.slice(-8)}`}
+      parents={<PageLink to="/batches">{batches.title}</PageLink>}
       action={batch !== undefined && <BatchActions key={batch.id} batch={batch} />}
     >
-      <PageLink to="/batches" w="fit-content">
-        ← {batches.back}
-      </PageLink>
       <QueryData query={query}>
         {(read) => (
           <>

@@ -2,20 +2,23 @@ import { Button, Group, Progress } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { api } from '../api/client.ts';
+import { readAgain } from '../api/refresh.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import { BATCH_LIMITS } from '../api/values.ts';
 import { type Column, numberColumn } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { Hint, ItemName, PageLink } from '../ui/text.tsx';
-import { BatchCreateDialog } from './create-batch.tsx';
 import { useBatchMessages } from './messages.ts';
+
+const BatchCreateDialog = lazyPart(() => import('./create-batch.tsx'), 'BatchCreateDialog');
 
 /** A batch as the API lists it. */
 export type ListedBatch = Schema<'ListedBatch'>;
@@ -62,7 +65,7 @@ export function BatchesPage() {
           file={null}
           onClose={() => setCreating(false)}
           onCreated={(id) => {
-            void queryClient.invalidateQueries({ queryKey: ['batches', organization.id] });
+            void readAgain(queryClient, ['batches', organization.id]);
             void navigate({ to: '/batches/$batchId', params: { batchId: id }, search: {} });
           }}
         />

@@ -1,9 +1,10 @@
-import { Button, Code, Group, Modal, Progress, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, Progress, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useModels } from '../api/use-models.ts';
 import { uploadFile } from '../files/upload.ts';
+import { Modal } from '../ui/dialogs.tsx';
 import { DropZone } from '../ui/drop-zone.tsx';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';

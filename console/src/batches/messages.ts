@@ -64,7 +64,6 @@ export const useBatchMessages = defineMessages({
     too_many_requests_in_batch: ['A batch has at most {lines} requests.', 'Ein Batch hat höchstens {lines} Anfragen.'],
     line_too_large: ['A line has at most {size}.', 'Eine Zeile hat höchstens {size}.'],
   },
-  back: ['All batches', 'Alle Batches'],
   downloadOutput: ['Download results', 'Ergebnisse herunterladen'],
   downloadErrors: ['Download errors', 'Fehler herunterladen'],
   retryFailed: ['Retry failed requests', 'Fehlgeschlagene wiederholen'],

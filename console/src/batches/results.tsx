@@ -1,6 +1,7 @@
-import { Button, Code, Modal, Stack, Text } from '@mantine/core';
+import { Button, Code, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Column, numberColumn } from '../ui/data-table.tsx';
+import { Modal } from '../ui/dialogs.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';

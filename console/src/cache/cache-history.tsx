@@ -1,6 +1,6 @@
 import { Group, Stack } from '@mantine/core';
 import { useMemo } from 'react';
-import { FilterField } from '../ui/fields.tsx';
+import { FilterField } from '../ui/filter-field.tsx';
 import { useFormat } from '../ui/format.ts';
 import { UnfinishedQueries } from '../ui/states.tsx';
 import { TimeChart } from '../ui/time-chart.tsx';

@@ -1,4 +1,4 @@
-import { Group } from '@mantine/core';
+import { SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { api, body, pollEvery } from '../api/client.ts';
@@ -11,7 +11,7 @@ import { fill } from '../ui/language.tsx';
 import { Page, Section, UnfinishedPage } from '../ui/page.tsx';
 import { Stat } from '../ui/stat.tsx';
 import { QueryError } from '../ui/states.tsx';
-import { toPeriod } from '../usage/summary.ts';
+import { toPeriod, useSummary } from '../usage/summary.ts';
 import { CacheHistory } from './cache-history.tsx';
 import { useCacheMessages } from './messages.ts';
 
@@ -30,7 +30,10 @@ export function CachePage() {
     queryFn: () => body(api.GET('/v1/admin/cache/stats')),
     refetchInterval: pollEvery(5_000),
   });
-  if (stats.data === undefined) return <UnfinishedPage title={cache.title} queries={[stats]} />;
+  const period = toPeriod(search.period);
+  // Also read by `CacheHistory`. The page appears with its chart, whose later arrival would move the table below.
+  const { isPending } = useSummary(period, { isInstance: true });
+  if (stats.data === undefined || isPending) return <UnfinishedPage title={cache.title} queries={[stats]} />;
   const { hit_rate, cached_tokens_total, memory_usage_mb, entries } = stats.data;
   const memory = (megabytes: number | null) => (megabytes === null ? '–' : format.bytes(megabytes * 1e6));
   return (
@@ -48,14 +51,14 @@ export function CachePage() {
       }
     >
       <QueryError query={stats} />
-      <Group>
+      <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="sm">
         <Stat label={cache.hitRate} value={format.percent(hit_rate)} />
         <Stat label={cache.cachedTokens} value={format.number(cached_tokens_total)} />
         <Stat label={cache.memory} value={memory(memory_usage_mb)} />
         <Stat label={cache.entries} value={format.number(entries)} />
-      </Group>
+      </SimpleGrid>
       <CacheHistory
-        period={toPeriod(search.period)}
+        period={period}
         model={search.model}
         onChange={(next) => void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true })}
       />
@@ -74,7 +77,8 @@ function ModelsTable({ items }: { items: readonly ModelStatistics[] }) {
   const engineFigure = ({ model, shared_with }: ModelStatistics, figure: number) => {
     if (sharing.has(model)) return '–';
     const note = shared_with.length === 0 ? '' : ` (${fill(cache.sharedWith, { models: shared_with.join(', ') })})`;
-    return `${format.number(figure)}${note}`;
+    // The note may name many models.
+    return <span style={{ whiteSpace: 'normal' }}>{`${format.number(figure)}${note}`}</span>;
   };
   return (
     <Section title={models.title}>

@@ -1,6 +1,6 @@
-import { ActionIcon, CopyButton, Tooltip, UnstyledButton } from '@mantine/core';
+import { CopyButton, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { Check, ChevronDown, ChevronUp, Copy, type LucideIcon, RotateCcw } from 'lucide-react';
+import { Check, ChevronDown, ChevronUp, Copy, RotateCcw } from 'lucide-react';
 import type { AnswerPart } from '../answers/answer-events.ts';
 import { PassageList } from '../answers/passage-list.tsx';
 import { useFormat } from '../ui/format.ts';
@@ -8,6 +8,8 @@ import { Icon } from '../ui/icon.tsx';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import type { ChatMessage } from './branch.ts';
+import { Feedback } from './feedback.tsx';
+import { LineButton } from './line-button.tsx';
 import { useChatMessages } from './messages.ts';
 
 interface AnswerLineProps {
@@ -35,6 +37,7 @@ export function AnswerLine({ message, parts, onAgain }: AnswerLineProps) {
         {onAgain !== undefined && (
           <LineButton label={messages.again} icon={RotateCcw} onClick={() => onAgain(message)} />
         )}
+        <Feedback message={message} />
         <span className="breakable">{response.model}</span>
         {duration !== null && <span>{format.duration(duration)}</span>}
         {response.usage !== null && (
@@ -47,16 +50,6 @@ export function AnswerLine({ message, parts, onAgain }: AnswerLineProps) {
       </div>
       {isOpen && <Details message={message} parts={parts} />}
     </>
-  );
-}
-
-function LineButton({ label, icon, onClick }: { label: string; icon: LucideIcon; onClick(): void }) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon size={24} aria-label={label} onClick={onClick}>
-        <Icon icon={icon} />
-      </ActionIcon>
-    </Tooltip>
   );
 }
 

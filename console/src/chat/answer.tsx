@@ -8,7 +8,7 @@ import { AnswerLine } from './answer-line.tsx';
 import { type ChatMessage, isRunning, readOutput } from './branch.ts';
 import { LiveAnswer } from './live-answer.ts';
 import { type ChatMessages, useChatMessages } from './messages.ts';
-import { useReadMessage } from './use-chats.ts';
+import { useReadMessage, useTitleRefresh } from './use-chats.ts';
 
 interface AnswerProps {
   message: ChatMessage;
@@ -78,14 +78,18 @@ function RunningAnswer({ message, citations }: AnswerProps) {
 }
 
 /** Follows an answer until it ends, or the page is left; its message is read again then. */
-function useLiveAnswer({ chat_id: chatId, id }: ChatMessage) {
+function useLiveAnswer(message: ChatMessage) {
+  const { chat_id: chatId, id } = message;
   const [live] = useState(() => new LiveAnswer());
   const readMessage = useReadMessage();
+  const readTitle = useTitleRefresh();
   // biome-ignore lint/correctness/useExhaustiveDependencies: an answer is followed once; the function is new in each render.
   useEffect(() => {
     const abort = new AbortController();
     void live.follow(`/v1/chats/${chatId}/messages/${id}`, abort.signal).then(() => {
-      if (!abort.signal.aborted) void readMessage({ chat_id: chatId, id });
+      if (abort.signal.aborted) return;
+      void readMessage({ chat_id: chatId, id });
+      readTitle(message);
     });
     return () => abort.abort();
   }, [chatId, id, live]);

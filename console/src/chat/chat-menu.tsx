@@ -4,15 +4,16 @@ import { useState } from 'react';
 import { api } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
 import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
-import { TextField } from '../ui/fields.tsx';
-import { FormDialog } from '../ui/form-dialog.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { RowMenu } from '../ui/row-menu.tsx';
 import type { Chat } from './group-chats.ts';
 import { useChatMessages } from './messages.ts';
+import { CHAT_QUERIES } from './use-chats.ts';
 
-/** Queries that show properties of chats. */
-const CHAT_QUERIES = ['chats', 'chat'] as const;
+const RenameDialog = lazyPart(() => import('./chat-dialogs.tsx'), 'RenameDialog');
+const MoveDialog = lazyPart(() => import('./chat-dialogs.tsx'), 'MoveDialog');
+const ShareDialog = lazyPart(() => import('./share-dialog.tsx'), 'ShareDialog');
 
 const EXPORTS = [
   { format: 'markdown', label: 'exportMarkdown' },
@@ -25,7 +26,8 @@ export function ChatMenu({ chat, isOpen }: { chat: Chat; isOpen: boolean }) {
   const common = useCommonMessages();
   const navigate = useNavigate();
   const refresh = useRefresh(...CHAT_QUERIES);
-  const [isRenaming, setRenaming] = useState(false);
+  const [dialog, setDialog] = useState<'rename' | 'move' | 'share' | null>(null);
+  const close = () => setDialog(null);
   const params = { path: { chat_id: chat.id } };
   const name = chat.title === '' ? messages.newChat : chat.title;
   return (
@@ -38,7 +40,11 @@ export function ChatMenu({ chat, isOpen }: { chat: Chat; isOpen: boolean }) {
             void api.PATCH('/v1/chats/{chat_id}', { params, body: { pinned: !chat.pinned } }).then(refresh)
           }
         />
-        <RowButton label={messages.rename} name={name} onClick={() => setRenaming(true)} />
+        <RowButton label={messages.rename} name={name} onClick={() => setDialog('rename')} />
+        <RowButton label={messages.move} name={name} onClick={() => setDialog('move')} />
+        {chat.current_message_id !== null && (
+          <RowButton label={messages.share} name={name} onClick={() => setDialog('share')} />
+        )}
         {EXPORTS.map(({ format, label }) => (
           <Menu.Item
             key={format}
@@ -61,32 +67,9 @@ export function ChatMenu({ chat, isOpen }: { chat: Chat; isOpen: boolean }) {
           }}
         />
       </RowMenu>
-      {isRenaming && <RenameDialog chat={chat} onClose={() => setRenaming(false)} />}
+      {dialog === 'rename' && <RenameDialog chat={chat} onClose={close} />}
+      {dialog === 'move' && <MoveDialog chat={chat} onClose={close} />}
+      {dialog === 'share' && <ShareDialog chat={chat} onClose={close} />}
     </>
-  );
-}
-
-function RenameDialog({ chat, onClose }: { chat: Chat; onClose(): void }) {
-  const messages = useChatMessages();
-  const [title, setTitle] = useState(chat.title);
-  const params = { path: { chat_id: chat.id } };
-  return (
-    <FormDialog
-      title={messages.renameTitle}
-      submitLabel={messages.rename}
-      onClose={onClose}
-      refreshes={CHAT_QUERIES}
-      submit={() => api.PATCH('/v1/chats/{chat_id}', { params, body: { title: title.trim() } })}
-    >
-      <TextField
-        label={messages.name}
-        param="title"
-        required
-        maxLength={200}
-        data-autofocus
-        value={title}
-        onChange={setTitle}
-      />
-    </FormDialog>
   );
 }

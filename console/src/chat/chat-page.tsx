@@ -1,27 +1,31 @@
-import { ActionIcon, Drawer, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { MessageCircle, MessagesSquare } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
-import '../answers/answers.css';
 import type { Citation } from '../answers/answer-events.ts';
 import { parseOutput } from '../answers/response-events.ts';
+import { OpenPassage } from '../passages/open-passage.ts';
 import type { Passage } from '../passages/passage.ts';
-import { OpenPassage } from '../passages/passage-panel.tsx';
+import { Drawer } from '../ui/dialogs.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useTitle } from '../ui/page.tsx';
 import { EmptyState, LoadingState, MutationError, QueryError } from '../ui/states.tsx';
 import { Hint } from '../ui/text.tsx';
+import { Tooltip } from '../ui/tooltip.tsx';
 import { type ChatMessage, findBranchEnd, isRunning, readBranch, readOutput } from './branch.ts';
 import './chat.css';
 import { ChatList } from './chat-list.tsx';
 import { ChatMenu } from './chat-menu.tsx';
 import { Composer } from './composer.tsx';
 import { useChatMessages } from './messages.ts';
-import { Sources } from './sources-panel.tsx';
-import { Talk } from './talk.tsx';
+import { useAttachments } from './use-attachments.ts';
 import { useChat, useChatHistory, useSendMessage, useShowBranch, useStopAnswer } from './use-chats.ts';
 import { useSettings } from './use-settings.ts';
+
+const ChatThread = lazyPart(() => import('./chat-thread.tsx'), 'ChatThread');
+const Sources = lazyPart(() => import('./sources-panel.tsx'), 'Sources');
 
 const route = getRouteApi('/shell/chat/{-$chatId}');
 
@@ -55,8 +59,7 @@ export function ChatPage() {
             </Title>
             {chat.data !== undefined && <ChatMenu chat={chat.data} isOpen />}
           </div>
-          <QueryError query={history} />
-          <QueryError query={chat} />
+          <QueryError query={chat.isError ? chat : history} />
           <Conversation
             chatId={chatId}
             isLoading={chatId !== undefined && (history.data === undefined || chat.data === undefined)}
@@ -65,7 +68,9 @@ export function ChatPage() {
             citations={citations}
           />
         </section>
-        <Sources citations={citations} passage={passage} onSelect={setPassage} />
+        {(citations.length > 0 || passage !== null) && (
+          <Sources citations={citations} passage={passage} onSelect={setPassage} />
+        )}
       </div>
     </OpenPassage>
   );
@@ -105,41 +110,35 @@ interface ConversationProps {
 function Conversation({ chatId, isLoading, history, branch, citations }: ConversationProps) {
   const messages = useChatMessages();
   const navigate = useNavigate();
-  const { settings, change } = useSettings(chatId);
+  const { settings, change, preset, presets } = useSettings(chatId);
+  const description = presets.find(({ id }) => id === preset?.id)?.description;
   const stop = useStopAnswer();
   const showBranch = useShowBranch(chatId);
+  const open = (id: string) => void navigate({ to: '/chat/{-$chatId}', params: { chatId: id }, replace: true });
   const send = useSendMessage(chatId, (message) => {
-    if (chatId === undefined)
-      void navigate({ to: '/chat/{-$chatId}', params: { chatId: message.chat_id }, replace: true });
+    if (chatId === undefined) open(message.chat_id);
   });
+  const files = useAttachments(chatId, isLoading ? null : history, open);
   const running = branch.find(isRunning);
-  const submit = (text: string, parentId = branch.at(-1)?.id ?? null) =>
-    send.mutateAsync({ ...settings, text, parentId }).then(
+  const submit = (text: string, parentId = branch.at(-1)?.id ?? null, attachmentIds: readonly string[] = []) =>
+    send.mutateAsync({ ...settings, text, parentId, attachmentIds }).then(
       () => true,
       () => false,
     );
   const isBusy = running !== undefined || send.isPending;
   return (
     <>
-      {isLoading ? (
-        <div className="chat-welcome">
-          <LoadingState />
-        </div>
-      ) : branch.length === 0 && !send.isPending ? (
-        <div className="chat-welcome">
-          <EmptyState icon={MessageCircle} text={messages.welcome}>
-            <Hint ta="center">{messages.welcomeText}</Hint>
-          </EmptyState>
-        </div>
+      {isLoading || (branch.length === 0 && !send.isPending) ? (
+        <Welcome isLoading={isLoading} text={description ?? messages.welcomeText} />
       ) : (
-        <Talk
+        <ChatThread
           history={history}
           branch={branch}
           citations={citations}
           pending={send.isPending ? send.variables.text : null}
           isRunning={isBusy}
-          onAgain={({ text, parent_id: parentId }) => void submit(text, parentId)}
-          onEdit={({ parent_id: parentId }, text) => void submit(text, parentId)}
+          onAgain={(message) => void submit(message.text, message.parent_id, files.keep(message))}
+          onEdit={(message, text) => void submit(text, message.parent_id, files.keep(message))}
           onShow={({ id }) => showBranch.mutate(findBranchEnd(history, id))}
           onContinue={() => void submit(messages.continue)}
         />
@@ -147,9 +146,18 @@ function Conversation({ chatId, isLoading, history, branch, citations }: Convers
       <Composer
         settings={settings}
         onChange={change}
+        files={files}
+        preset={preset}
+        presets={presets}
         isRunning={isBusy}
         isLoading={isLoading}
-        onSend={submit}
+        onSend={(text) =>
+          submit(
+            text,
+            undefined,
+            files.pending.map(({ id }) => id),
+          )
+        }
         onStop={() => running !== undefined && stop.mutate(running)}
       >
         <MutationError mutation={send} />
@@ -157,5 +165,21 @@ function Conversation({ chatId, isLoading, history, branch, citations }: Convers
         <MutationError mutation={showBranch} />
       </Composer>
     </>
+  );
+}
+
+/** Start view of a chat without messages, also shown while a chat is loading. */
+function Welcome({ isLoading, text }: { isLoading: boolean; text: string }) {
+  const messages = useChatMessages();
+  return (
+    <div className="chat-welcome">
+      {isLoading ? (
+        <LoadingState />
+      ) : (
+        <EmptyState icon={MessageCircle} text={messages.welcome}>
+          <Hint ta="center">{text}</Hint>
+        </EmptyState>
+      )}
+    </div>
   );
 }

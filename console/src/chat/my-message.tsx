@@ -1,10 +1,12 @@
-import { ActionIcon, Button, Group, Textarea, Tooltip } from '@mantine/core';
-import { ChevronLeft, ChevronRight, type LucideIcon, Pencil } from 'lucide-react';
+import { Button, Group, Textarea } from '@mantine/core';
+import { ChevronLeft, ChevronRight, Pencil } from 'lucide-react';
 import { memo, useState } from 'react';
-import { Icon } from '../ui/icon.tsx';
+import { focusOnMount } from '../ui/focus-on-mount.ts';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
+import { SentFiles } from './attachments.tsx';
 import type { ChatMessage } from './branch.ts';
+import { LineButton } from './line-button.tsx';
 import { useChatMessages } from './messages.ts';
 
 interface MyMessageProps {
@@ -35,6 +37,7 @@ export const MyMessage = memo(function MyMessage({ message, siblings, onEdit, on
   };
   return (
     <div className="chat-own">
+      <SentFiles message={message} />
       <div className="chat-mine">{message.text}</div>
       <div className="chat-line chat-own-line">
         {onEdit !== undefined && (
@@ -54,32 +57,6 @@ export const MyMessage = memo(function MyMessage({ message, siblings, onEdit, on
   );
 });
 
-interface LineButtonProps {
-  label: string;
-  icon: LucideIcon;
-  /** Undefined: disabled. */
-  onClick: (() => void) | undefined;
-  /** Shown while the pointer or the focus is in the message. */
-  isQuiet?: boolean;
-}
-
-function LineButton({ label, icon, onClick, isQuiet }: LineButtonProps) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon
-        size={24}
-        aria-label={label}
-        aria-disabled={onClick === undefined}
-        data-disabled={onClick === undefined || undefined}
-        className={isQuiet ? 'chat-quiet' : undefined}
-        onClick={onClick}
-      >
-        <Icon icon={icon} />
-      </ActionIcon>
-    </Tooltip>
-  );
-}
-
 /** Escape leaves the message as it is; Enter sends, as in the composer. */
 function Editor({ text: before, onSend, onClose }: { text: string; onSend(text: string): void; onClose(): void }) {
   const messages = useChatMessages();
@@ -92,7 +69,7 @@ function Editor({ text: before, onSend, onClose }: { text: string; onSend(text: 
         aria-label={messages.edit}
         variant="unstyled"
         autosize
-        autoFocus
+        ref={focusOnMount}
         maxRows={12}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

@@ -1,9 +1,10 @@
-import { Drawer, UnstyledButton } from '@mantine/core';
+import { UnstyledButton } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { Citation } from '../answers/answer-events.ts';
 import { citationKey, numberCitations } from '../answers/citations.tsx';
 import type { Passage } from '../passages/passage.ts';
-import { PassageView, usePlaceText } from '../passages/passage-panel.tsx';
+import { PassageView, usePlaceText } from '../passages/passage-view.tsx';
+import { Drawer } from '../ui/dialogs.tsx';
 import { useChatMessages } from './messages.ts';
 
 /** Screens with room for a column of sources, as in `chat.css`. */
@@ -21,7 +22,6 @@ export function Sources({ citations, passage, onSelect }: SourcesProps) {
   const messages = useChatMessages();
   const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
   if (isWide) {
-    if (citations.length === 0 && passage === null) return null;
     return (
       <aside className="chat-sources" aria-label={messages.sources}>
         <h2 className="chat-sources-title">{messages.sources}</h2>

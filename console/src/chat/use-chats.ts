@@ -1,25 +1,38 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { api, body } from '../api/client.ts';
+import { readAgain, useRefresh } from '../api/refresh.ts';
 import { nextPage } from '../ui/resource-table.tsx';
 import type { ChatMessage } from './branch.ts';
 import type { Chat } from './group-chats.ts';
 
+/** The path of a folder. */
+export const FOLDER_PATH = '/v1/chat-folders/{folder}';
+/** Queries that show properties of chats. */
+export const CHAT_QUERIES = ['chats', 'chat'] as const;
 /** Chats and messages of one request. */
 const CHATS = 50;
 const MESSAGES = 100;
 
-/** The chats of the user, a page at a time; only those with a text when there is one. */
-export const useChatList = (search: string) =>
+/**
+ * Loads the chats of the user page by page, filtered by `search`. `folder` limits the list to a folder, or to chats
+ * without a folder if it is empty.
+ */
+export const useChatList = (search: string, folder?: string) =>
   useInfiniteQuery({
-    queryKey: ['chats', search],
+    queryKey: ['chats', 'list', search, folder],
     queryFn: ({ pageParam: after }) => {
-      const query = { limit: CHATS, ...(after !== undefined && { after }), ...(search !== '' && { search }) };
+      const filters = { ...(search !== '' && { search }), ...(folder !== undefined && { folder }) };
+      const query = { limit: CHATS, ...(after !== undefined && { after }), ...filters };
       return body(api.GET('/v1/chats', { params: { query } }));
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: nextPage,
   });
+
+/** Loads the folders of the user. */
+export const useFolders = () =>
+  useQuery({ queryKey: ['chats', 'folders'], queryFn: () => body(api.GET('/v1/chat-folders')) });
 
 /** One chat. */
 export const useChat = (chatId: string | undefined) =>
@@ -54,6 +67,8 @@ export interface Draft {
   parentId: string | null;
   model: string;
   knowledgeBaseIds: readonly string[];
+  attachmentIds: readonly string[];
+  presetId?: string | null;
 }
 
 /** Sends messages to a chat; to a new one without an id. */
@@ -62,10 +77,24 @@ export function useSendMessage(chatId: string | undefined, onSent: (message: Cha
   // A chat whose first message was rejected gets the next one.
   const created = useRef<string | null>(null);
   return useMutation({
-    mutationFn: async ({ text, parentId, model, knowledgeBaseIds }: Draft): Promise<ChatMessage> => {
+    mutationFn: async ({
+      text,
+      parentId,
+      model,
+      knowledgeBaseIds,
+      attachmentIds,
+      presetId,
+    }: Draft): Promise<ChatMessage> => {
       if (chatId === undefined) created.current ??= (await body(api.POST('/v1/chats', { body: {} }))).id;
       const params = { path: { chat_id: chatId ?? created.current ?? '' } };
-      const message = { text, parent_id: parentId, model, knowledge_base_ids: [...knowledgeBaseIds] };
+      const ids = { knowledge_base_ids: [...knowledgeBaseIds], attachment_ids: [...attachmentIds] };
+      const message = {
+        text,
+        parent_id: parentId,
+        model,
+        ...ids,
+        ...(presetId !== undefined && { preset_id: presetId }),
+      };
       // Not streamed: a message.
       return (await body(api.POST('/v1/chats/{chat_id}/messages', { params, body: message }))) as ChatMessage;
     },
@@ -77,8 +106,8 @@ export function useSendMessage(chatId: string | undefined, onSent: (message: Cha
         ['chat', id],
         (chat: Chat | undefined) => chat && { ...chat, current_message_id: message.id },
       );
-      void client.invalidateQueries({ queryKey: ['chat', id] });
-      void client.invalidateQueries({ queryKey: ['chats'] });
+      void readAgain(client, ['chat', id]);
+      void readAgain(client, ['chats']);
       onSent(message);
     },
   });
@@ -97,8 +126,19 @@ export function useShowBranch(chatId: string | undefined) {
         ['chat', chatId],
         (chat: Chat | undefined) => chat && { ...chat, current_message_id: lastId },
       ),
-    onError: () => void client.invalidateQueries({ queryKey: ['chat', chatId] }),
+    onError: () => void readAgain(client, ['chat', chatId]),
   });
+}
+
+/** Delays after the first answer at which the generated title is looked for, in milliseconds. */
+const TITLE_MS = [1_500, 5_000, 15_000];
+
+/** Returns a function that reloads the title of a chat after its first answer. */
+export function useTitleRefresh() {
+  const refresh = useRefresh('chat', 'chats');
+  return ({ parent_id: parent }: Pick<ChatMessage, 'parent_id'>): void => {
+    if (parent === null) for (const ms of TITLE_MS) setTimeout(() => void refresh(), ms);
+  };
 }
 
 /** Returns a function that reads a message again, such as when its answer has ended. */

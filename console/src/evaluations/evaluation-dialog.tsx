@@ -1,10 +1,11 @@
-import { Button, Group, Modal, Select, Stack, Switch, Text } from '@mantine/core';
+import { Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import { type Column, DataTable, numberColumn } from '../ui/data-table.tsx';
+import { Modal } from '../ui/dialogs.tsx';
 import { Fact } from '../ui/fact.tsx';
 import { useFormat } from '../ui/format.ts';
 import { EmptyState, QueryData } from '../ui/states.tsx';

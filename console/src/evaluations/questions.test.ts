@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatLines, fromRow, pairResults, parseLines, type Question, toRow } from './questions.ts';
+import { expectAnswer, formatLines, fromRow, pairResults, parseLines, type Question, toRow } from './questions.ts';
 
 describe('questions of a set', () => {
   for (const question of [
@@ -23,6 +23,12 @@ describe('questions of a set', () => {
       question: 'When?',
       answer: 'nine',
     });
+  });
+  it('converts an answer to one fact that the API accepts', () => {
+    const facts = expectAnswer(' | a | b |\n|---|---|\n\nIt opens\tat "nine". ');
+    const question = { question: 'When?', answer: 'a b --- --- It opens at "nine".' };
+    assert.deepEqual(fromRow({ ...toRow({ question: 'When?' }), facts }), question);
+    assert.equal(expectAnswer(`${'x'.repeat(1_001)}\n`).length, 1_000);
   });
   it('name the first bad line', () => {
     for (const bad of ['{', '[]', 'null', '{"answer": "nine"}', '{"question": 1}'])

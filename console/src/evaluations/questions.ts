@@ -23,6 +23,16 @@ export function emptyRow(): QuestionRow {
   return { key: lastKey, question: '', facts: '', document: '', unanswerable: false };
 }
 
+/** Maximum characters of a fact in the API. */
+const MAX_FACT_CHARACTERS = 1_000;
+
+/** Converts an answer to one expected fact, without the characters that separate facts. */
+export const expectAnswer = (answer: string): string =>
+  answer
+    .replaceAll(/[\s|]+/g, ' ')
+    .trim()
+    .slice(0, MAX_FACT_CHARACTERS);
+
 /** Converts a question to a row of the table. */
 export function toRow({
   question,

@@ -1,8 +1,8 @@
-import { NumberInput } from '@mantine/core';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { Schema } from '../api/types.ts';
 import { FormDialog } from '../ui/form-dialog.tsx';
+import { NumberInput } from '../ui/number-input.tsx';
 import { Hint } from '../ui/text.tsx';
 import { useEvaluationMessages } from './messages.ts';
 import { toChanges, toConfigured, toSettings } from './run-settings.ts';

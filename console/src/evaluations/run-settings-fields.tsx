@@ -1,7 +1,8 @@
-import { Group, NumberInput, Select, Stack } from '@mantine/core';
+import { Group, Select, Stack } from '@mantine/core';
 import { useModels } from '../api/use-models.ts';
 import { ChoiceField, SwitchField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
+import { NumberInput } from '../ui/number-input.tsx';
 import { useEvaluationMessages } from './messages.ts';
 import { type RunSettings, SEARCH_TYPES, TOP_K, toSettings } from './run-settings.ts';
 
@@ -46,7 +47,6 @@ export function RunSettingsFields({ settings, onChange }: RunSettingsFieldsProps
           min={0}
           max={1}
           step={0.1}
-          decimalScale={2}
           disabled={!isHybrid}
           value={isHybrid ? (settings.hybrid_weight ?? '') : ''}
           onChange={(value) => change({ hybrid_weight: value === '' ? null : Number(value) })}

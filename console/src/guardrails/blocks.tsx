@@ -4,7 +4,7 @@ import { api } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import type { Column } from '../ui/data-table.tsx';
-import { FilterField } from '../ui/fields.tsx';
+import { FilterField } from '../ui/filter-field.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';

@@ -4,8 +4,10 @@ import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import type { Schema } from '../api/types.ts';
 import { MODERATION_CATEGORIES } from '../api/values.ts';
-import { Segments, TextAreaField } from '../ui/fields.tsx';
+import { TextAreaField } from '../ui/fields.tsx';
+import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { Segments } from '../ui/segments.tsx';
 import { MutationError } from '../ui/states.tsx';
 import { Hint, Tag } from '../ui/text.tsx';
 import { ValidatedForm } from '../ui/validated-form.tsx';
@@ -85,6 +87,7 @@ function TestResult({ policy, result }: { policy: Policy; result: Result }) {
 
 function CategoryScore({ label, score, threshold }: { label: string; score: number; threshold: number }) {
   const guardrails = useGuardrailMessages();
+  const format = useFormat();
   const isOff = threshold >= 1;
   const isFlagged = !isOff && score >= threshold;
   return (
@@ -94,7 +97,7 @@ function CategoryScore({ label, score, threshold }: { label: string; score: numb
         <Text size="sm" fw={isFlagged ? 700 : 400}>
           {isOff
             ? guardrails.off
-            : fill(guardrails.score, { score: score.toFixed(2), threshold: threshold.toFixed(2) })}
+            : fill(guardrails.score, { score: format.score(score), threshold: format.score(threshold) })}
         </Text>
       </Group>
       <Progress value={score * 100} color={isFlagged ? 'red' : 'gray'} aria-label={label} />

@@ -1,11 +1,13 @@
 import { Button, Tabs } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMayWrite } from '../api/session.ts';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { Page } from '../ui/page.tsx';
 import { GuardrailBlocks } from './blocks.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import { GuardrailPolicies } from './policies.tsx';
-import { PolicyDialog } from './policy-form.tsx';
+
+const PolicyDialog = lazyPart(() => import('./policy-form.tsx'), 'PolicyDialog');
 
 /** Guardrail policies, and the texts that they have blocked. */
 export function GuardrailsPage() {

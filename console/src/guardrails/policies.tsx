@@ -1,4 +1,4 @@
-import { Group, Modal } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
@@ -6,8 +6,10 @@ import { useRefresh } from '../api/refresh.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
 import { numberColumn } from '../ui/data-table.tsx';
+import { Modal } from '../ui/dialogs.tsx';
 import { SwitchField } from '../ui/fields.tsx';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { EmptyState, MutationError } from '../ui/states.tsx';
@@ -15,7 +17,8 @@ import { ItemName, Tag } from '../ui/text.tsx';
 import { DryRun } from './dry-run.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import type { Policy } from './policy.ts';
-import { PolicyDialog } from './policy-form.tsx';
+
+const PolicyDialog = lazyPart(() => import('./policy-form.tsx'), 'PolicyDialog');
 
 /** Policies that are searched for the one that applies. */
 const LISTED_POLICIES = 100;

@@ -4,6 +4,7 @@ import { api } from '../api/client.ts';
 import { DIRECTIONS, MODERATION_CATEGORIES, POLICY_NAME } from '../api/values.ts';
 import { ChoiceField, NameField, SwitchField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
+import { useFormat } from '../ui/format.ts';
 import { Hint } from '../ui/text.tsx';
 import { useGuardrailMessages } from './messages.ts';
 import type { Policy } from './policy.ts';
@@ -59,7 +60,14 @@ export function PolicyDialog({ policy, onClose }: { policy: Policy | null; onClo
   };
   const title = policy === null ? guardrails.create : guardrails.edit;
   return (
-    <FormDialog title={title} size="lg" onClose={onClose} submit={submit} refreshes={['policies']}>
+    <FormDialog
+      title={title}
+      isNew={policy === null}
+      size="lg"
+      onClose={onClose}
+      submit={submit}
+      refreshes={['policies']}
+    >
       <GeneralFields fields={fields} set={set} />
       <Thresholds value={fields.thresholds} onChange={(thresholds) => set({ thresholds })} />
       <TopicRows rows={fields.topics} onChange={(topics) => set({ topics })} />
@@ -104,6 +112,7 @@ interface ThresholdsProps {
 
 function Thresholds({ value, onChange }: ThresholdsProps) {
   const guardrails = useGuardrailMessages();
+  const format = useFormat();
   return (
     <div>
       <Text fw={500} size="sm">
@@ -114,7 +123,7 @@ function Thresholds({ value, onChange }: ThresholdsProps) {
         {MODERATION_CATEGORIES.map((category) => (
           <div key={category}>
             <Text size="sm">
-              {guardrails.categories[category]}: {value[category] >= 1 ? guardrails.off : value[category].toFixed(2)}
+              {guardrails.categories[category]}: {value[category] >= 1 ? guardrails.off : format.score(value[category])}
             </Text>
             <Hint size="xs">{guardrails.categoryHints[category]}</Hint>
             <Slider

@@ -1,6 +1,7 @@
 import { Button, CloseButton, Group, Stack, Text } from '@mantine/core';
 import { TOPIC, TOPIC_ACTIONS } from '../api/values.ts';
 import { ChoiceField, TextField } from '../ui/fields.tsx';
+import { focusOnMount } from '../ui/focus-on-mount.ts';
 import { fill } from '../ui/language.tsx';
 import { Hint } from '../ui/text.tsx';
 import { useGuardrailMessages } from './messages.ts';
@@ -49,7 +50,7 @@ export function TopicRows({ rows, onChange }: { rows: readonly TopicRow[]; onCha
             aria-label={fill(guardrails.topicNumber, { number: index + 1 })}
             style={{ flex: 1 }}
             {...TOPIC}
-            autoFocus={topic === ''}
+            ref={topic === '' ? focusOnMount : undefined}
             value={topic}
             onChange={(text) => change(row, { topic: text })}
           />

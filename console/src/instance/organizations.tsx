@@ -1,4 +1,4 @@
-import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import type { Schema } from '../api/types.ts';
 import { CREDIT_NOTE } from '../api/values.ts';
 import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
 import { numberColumn } from '../ui/data-table.tsx';
+import { Modal } from '../ui/dialogs.tsx';
 import { NameField, NumberField, TextField } from '../ui/fields.tsx';
 import { DialogButton, FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
@@ -97,7 +98,7 @@ function NameDialog({ organization, onClose }: { organization: Organization | nu
   };
   const title = organization === null ? organizations.create : `${organizations.rename}: ${organization.name}`;
   return (
-    <FormDialog title={title} onClose={onClose} submit={submit} refreshes={REFRESHES}>
+    <FormDialog title={title} isNew={organization === null} onClose={onClose} submit={submit} refreshes={REFRESHES}>
       <NameField description={organizations.nameHint} value={name} onChange={setName} />
     </FormDialog>
   );
@@ -209,7 +210,6 @@ function ChangeCreditsDialog({ organization, isUnlimited, onClose }: ChangeCredi
         description={isUnlimited ? organizations.setHint : organizations.adjustHint}
         data-autofocus
         required
-        decimalScale={6}
         {...(isUnlimited && { min: 0 })}
         value={amount}
         onChange={setAmount}

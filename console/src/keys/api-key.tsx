@@ -6,6 +6,9 @@ import { Tag } from '../ui/text.tsx';
 /** An API key as the API lists it. */
 export type ApiKey = Schema<'ApiKey'>;
 
+/** A new API key with its secret. */
+export type CreatedKey = Schema<'ApiKeyWithSecret'>;
+
 /** Whether a key works. */
 export function KeyStatus({ apiKey }: { apiKey: Pick<ApiKey, 'expires_at' | 'revoked_at'> }) {
   const isExpired = apiKey.expires_at !== null && apiKey.expires_at * 1000 <= Date.now();

@@ -8,7 +8,7 @@ import { BUDGET_PERIODS, KEY_NAME, KEY_SCOPES } from '../api/values.ts';
 import { CheckboxGroupField, ChoiceField, MultiSelectField, NameField, NumberField, TextField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
-import type { ApiKey } from './api-key.tsx';
+import type { ApiKey, CreatedKey } from './api-key.tsx';
 import { type KeyFields, NEW_KEY, toFields, toProperties } from './key-properties.ts';
 import { useKeyMessages } from './messages.ts';
 
@@ -19,10 +19,11 @@ const LIMIT_PARAMS = {
   concurrent: 'concurrent',
 } as const;
 
-interface CreateKeyDialogProps {
+/** Props of a dialog that creates a key. */
+export interface CreateKeyDialogProps {
   onClose(): void;
-  /** Called with the secret, which is shown once. */
-  onCreated(secret: string): void;
+  /** Called with the new key. Its secret is shown only once. */
+  onCreated(key: CreatedKey): void;
 }
 
 /** Creates an API key. */
@@ -34,7 +35,7 @@ export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
   const submit = async () => {
     const properties = toProperties(fields, NEW_KEY);
     const request = { ...properties, organization_id: organization.id };
-    onCreated((await body(api.POST('/v1/admin/keys', { body: request }))).key);
+    onCreated(await body(api.POST('/v1/admin/keys', { body: request })));
   };
   const dialog = { title: keys.createTitle, onClose, submit, refreshes: ['keys'] };
   return (
@@ -197,7 +198,6 @@ function BudgetFields({ fields, set }: PartProps) {
         placeholder={keys.unlimited}
         prefix="$"
         min={0}
-        decimalScale={6}
         value={fields.budget}
         onChange={(value) => set({ budget: value })}
       />
@@ -215,7 +215,6 @@ function BudgetFields({ fields, set }: PartProps) {
         placeholder={keys.noWarning}
         prefix="$"
         min={0}
-        decimalScale={6}
         disabled={!hasBudget}
         value={fields.softLimit}
         onChange={(value) => set({ softLimit: value })}

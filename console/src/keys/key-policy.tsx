@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, body } from '../api/client.ts';
-import { useSession } from '../api/session.ts';
+import { api } from '../api/client.ts';
 import type { Schema } from '../api/types.ts';
 import { NumberField, SwitchField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
@@ -10,18 +8,10 @@ import { Hint } from '../ui/text.tsx';
 import { KeyBounds } from './key-form.tsx';
 import { toPolicyBody, toPolicyFields } from './key-properties.ts';
 import { useKeyMessages } from './messages.ts';
+import { useKeyPolicy } from './use-key-policy.ts';
 
 const DAY_SECONDS = 86_400;
 const DEFAULT_KEYS = 3;
-
-/** What people of the organization may give to keys of their own. */
-export function useKeyPolicy() {
-  const { organization } = useSession();
-  return useQuery({
-    queryKey: ['keys', organization.id, 'policy'],
-    queryFn: () => body(api.GET('/v1/key-policy')),
-  });
-}
 
 /** Changes what people may give to keys of their own. */
 export function KeyPolicyDialog({ onClose }: { onClose(): void }) {

@@ -62,7 +62,7 @@ export const toFields = (key: ApiKey): KeyFields => ({
   expires: key.expires_at === null ? '' : toLocalDay(key.expires_at),
 });
 
-/** Returns the fields of a new key with the largest values that a policy allows. */
+/** Returns the fields of a new key with the maximum values of a policy. */
 export function toPolicyFields(policy: Policy | undefined): KeyFields {
   if (policy === undefined) return NEW_KEY;
   const { limits, budget } = policy;

@@ -1,6 +1,7 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { CopyText } from '../ui/copy-text.tsx';
 import { toCurl } from '../ui/curl.ts';
+import { Modal } from '../ui/dialogs.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { useKeyMessages } from './messages.ts';
 

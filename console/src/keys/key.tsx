@@ -1,7 +1,7 @@
 import { Code, Group, Paper, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
@@ -10,8 +10,10 @@ import { ChoiceField } from '../ui/fields.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page, Section } from '../ui/page.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { EmptyState, LoadingState, QueryData } from '../ui/states.tsx';
 import { PageLink } from '../ui/text.tsx';
 import { useUsageMessages } from '../usage/messages.ts';
@@ -21,7 +23,7 @@ import { EditKeyDialog } from './key-form.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { useKeyMessages } from './messages.ts';
 
-const UsageChart = lazy(async () => ({ default: (await import('../usage/usage-chart.tsx')).UsageChart }));
+const UsageChart = lazyPart(() => import('../usage/usage-chart.tsx'), 'UsageChart', <LoadingState />);
 
 const USAGE_DAYS = 30;
 /** Seconds for which the replaced secret may keep working. */
@@ -38,10 +40,11 @@ export function KeyPage() {
   });
   const key = query.data;
   return (
-    <Page title={key?.name ?? keys.key} action={key?.revoked_at === null ? <KeyActions apiKey={key} /> : undefined}>
-      <PageLink to="/keys" w="fit-content">
-        ← {keys.back}
-      </PageLink>
+    <Page
+      title={key?.name ?? keys.key}
+      parents={<PageLink to="/keys">{keys.title}</PageLink>}
+      action={key?.revoked_at === null ? <KeyActions apiKey={key} /> : undefined}
+    >
       <QueryData query={query}>{(apiKey) => <KeyFacts apiKey={apiKey} />}</QueryData>
       {key !== undefined && <KeyUsage keyId={key.id} />}
     </Page>
@@ -60,20 +63,22 @@ function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   const revoke = () => api.POST('/v1/admin/keys/{key_id}/revoke', { params });
   const confirmed = { title: apiKey.name, refreshes: ['keys'] };
   return (
-    <Group gap="xs">
+    <Group gap="xs" wrap="nowrap">
       <DialogButton label={keys.edit} variant="default">
         {(close) => <EditKeyDialog apiKey={apiKey} onClose={close} />}
       </DialogButton>
-      <ConfirmButton {...confirmed} label={keys.rotate} text={keys.rotateText} color="blue" action={rotate}>
-        <ChoiceField
-          label={keys.overlap}
-          values={OVERLAPS}
-          labels={keys.overlaps}
-          value={overlap}
-          onChange={setOverlap}
-        />
-      </ConfirmButton>
-      <ConfirmButton {...confirmed} label={keys.revoke} text={keys.revokeText} action={revoke} />
+      <RowMenu>
+        <ConfirmButton {...confirmed} label={keys.rotate} text={keys.rotateText} color="blue" action={rotate}>
+          <ChoiceField
+            label={keys.overlap}
+            values={OVERLAPS}
+            labels={keys.overlaps}
+            value={overlap}
+            onChange={setOverlap}
+          />
+        </ConfirmButton>
+        <ConfirmButton {...confirmed} label={keys.revoke} text={keys.revokeText} action={revoke} />
+      </RowMenu>
       <KeySecret secret={secret} onClose={() => setSecret(null)} />
     </Group>
   );
@@ -136,13 +141,7 @@ function KeyUsage({ keyId }: { keyId: string }) {
     <Section title={`${keys.usage} · ${fill(usage.days, { days: USAGE_DAYS })}`}>
       <QueryData query={query}>
         {({ data: rows }) =>
-          rows.length === 0 ? (
-            <EmptyState text={usage.empty} />
-          ) : (
-            <Suspense fallback={<LoadingState />}>
-              <UsageChart rows={rows} days={USAGE_DAYS} />
-            </Suspense>
-          )
+          rows.length === 0 ? <EmptyState text={usage.empty} /> : <UsageChart rows={rows} days={USAGE_DAYS} />
         }
       </QueryData>
     </Section>

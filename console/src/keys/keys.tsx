@@ -6,6 +6,7 @@ import { api, body } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
@@ -14,11 +15,12 @@ import { EmptyState } from '../ui/states.tsx';
 import { ItemName, PageLink } from '../ui/text.tsx';
 import type { ApiKey } from './api-key.tsx';
 import { useKeyColumns } from './key-columns.tsx';
-import { CreateKeyDialog } from './key-form.tsx';
-import { KeyPolicyDialog } from './key-policy.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { useKeyMessages } from './messages.ts';
-import { OwnKeysPage } from './own-keys.tsx';
+
+const CreateKeyDialog = lazyPart(() => import('./key-form.tsx'), 'CreateKeyDialog');
+const OwnKeysPage = lazyPart(() => import('./own-keys.tsx'), 'OwnKeysPage');
+const KeyPolicyDialog = lazyPart(() => import('./key-policy.tsx'), 'KeyPolicyDialog');
 
 /** The keys of the organization for those who may manage them; for others their own. */
 export function KeysPage() {
@@ -59,7 +61,7 @@ function OrganizationKeys() {
         empty={q ? <EmptyState text={keys.noMatch} /> : <EmptyState text={keys.empty}>{create}</EmptyState>}
         columns={columns}
       />
-      {isCreating && <CreateKeyDialog onClose={() => setCreating(false)} onCreated={setSecret} />}
+      {isCreating && <CreateKeyDialog onClose={() => setCreating(false)} onCreated={({ key }) => setSecret(key)} />}
       <KeySecret secret={secret} onClose={() => setSecret(null)} />
     </Page>
   );

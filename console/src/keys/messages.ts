@@ -16,7 +16,6 @@ export const useKeyMessages = defineMessages({
     'Kopieren Sie den Schlüssel jetzt. Er wird nicht gespeichert und nicht noch einmal gezeigt.',
   ],
   example: ['A first request:', 'Eine erste Anfrage:'],
-  back: ['All API keys', 'Alle API-Schlüssel'],
   usage: ['Usage', 'Nutzung'],
   noMatch: ['No key matches the search.', 'Kein Schlüssel passt zur Suche.'],
   scopes: ['Permissions', 'Berechtigungen'],
@@ -77,8 +76,8 @@ export const useKeyMessages = defineMessages({
     'Anfragen mit diesem Schlüssel schlagen sofort fehl. Das lässt sich nicht rückgängig machen.',
   ],
   empty: ['No keys yet.', 'Noch keine Schlüssel.'],
-  owner: ['Owner', 'Besitzer'],
-  monthSpend: ['Spent this month', 'Ausgaben im Monat'],
+  owner: ['Owner', 'Inhaber'],
+  monthSpend: ['Spent this month', 'Ausgaben diesen Monat'],
   limit: ['Budget', 'Budget'],
   ownTitle: ['Your API keys', 'Ihre API-Schlüssel'],
   ownHint: [
@@ -87,18 +86,18 @@ export const useKeyMessages = defineMessages({
   ],
   ownDisabled: [
     'Your organization does not let people make keys. An owner can allow it on this page.',
-    'In Ihrer Organisation legt niemand eigene Schlüssel an. Ein Besitzer kann es auf dieser Seite erlauben.',
+    'In Ihrer Organisation sind eigene Schlüssel nicht erlaubt. Ein Eigentümer kann sie auf dieser Seite erlauben.',
   ],
   withinPolicy: [
     'The fields begin with the most that an owner allows. You may ask for less.',
-    'Die Felder beginnen mit dem, was ein Besitzer höchstens erlaubt. Weniger ist möglich.',
+    'Die Felder zeigen zuerst, was ein Eigentümer höchstens erlaubt. Sie können weniger verlangen.',
   ],
-  policy: ['Self-service', 'Selbstbedienung'],
+  policy: ['Self-service', 'Eigene Schlüssel'],
   policyHint: [
     'Developers may make keys of their own within these limits. The limits hold for each key; keys that exist stay as they are.',
     'Entwickler dürfen in diesen Grenzen eigene Schlüssel anlegen. Die Grenzen gelten je Schlüssel; bestehende bleiben, wie sie sind.',
   ],
-  policyEnabled: ['People may make keys of their own', 'Eigene Schlüssel sind erlaubt'],
+  policyEnabled: ['People may make keys of their own', 'Personen dürfen eigene Schlüssel anlegen'],
   maxKeys: ['Keys of one person', 'Schlüssel je Person'],
   maxDays: ['Longest life in days', 'Längste Gültigkeit in Tagen'],
 });

@@ -14,11 +14,11 @@ import { EmptyState, QueryData } from '../ui/states.tsx';
 import { Hint, ItemName } from '../ui/text.tsx';
 import type { ApiKey } from './api-key.tsx';
 import { useKeyColumns } from './key-columns.tsx';
-import { KeyFormFields } from './key-form.tsx';
-import { useKeyPolicy } from './key-policy.tsx';
+import { type CreateKeyDialogProps, KeyFormFields } from './key-form.tsx';
 import { toPolicyFields, toProperties } from './key-properties.ts';
 import { KeySecret } from './key-secret.tsx';
 import { useKeyMessages } from './messages.ts';
+import { useKeyPolicy } from './use-key-policy.ts';
 
 /** The keys that a person without the right to manage all keys has made. */
 export function OwnKeysPage() {
@@ -47,7 +47,9 @@ export function OwnKeysPage() {
           data.length === 0 ? <EmptyState text={keys.empty}>{create}</EmptyState> : <OwnKeyTable items={data} />
         }
       </QueryData>
-      {isCreating && mayCreate && <CreateOwnKeyDialog onClose={() => setCreating(false)} onCreated={setSecret} />}
+      {isCreating && mayCreate && (
+        <CreateOwnKeyDialog onClose={() => setCreating(false)} onCreated={({ key }) => setSecret(key)} />
+      )}
       <KeySecret secret={secret} onClose={() => setSecret(null)} />
     </Page>
   );
@@ -76,14 +78,14 @@ function OwnKeyTable({ items }: { items: readonly ApiKey[] }) {
   );
 }
 
-function CreateOwnKeyDialog({ onClose, onCreated }: { onClose(): void; onCreated(secret: string): void }) {
+/** Dialog that creates a personal key within the limits of the organization. */
+export function CreateOwnKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
   const keys = useKeyMessages();
   const common = useCommonMessages();
   const policy = useKeyPolicy();
   const [before] = useState(() => toPolicyFields(policy.data));
   const [fields, setFields] = useState(before);
-  const submit = async () =>
-    onCreated((await body(api.POST('/v1/own-keys', { body: toProperties(fields, before) }))).key);
+  const submit = async () => onCreated(await body(api.POST('/v1/own-keys', { body: toProperties(fields, before) })));
   const dialog = { title: keys.createTitle, onClose, submit, refreshes: ['keys'] };
   return (
     <FormDialog {...dialog} submitLabel={common.create} size="lg">

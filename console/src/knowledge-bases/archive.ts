@@ -1,6 +1,6 @@
 import { toFailure } from '../api/client.ts';
 import type { Schema } from '../api/types.ts';
-import { sendForm, type UploadProgress } from '../files/upload.ts';
+import { sendForm, type UploadProgress } from '../ui/send-form.ts';
 
 /** A knowledge base that is being imported. */
 export type ImportedKnowledgeBase = Schema<'ImportedKnowledgeBase'>;

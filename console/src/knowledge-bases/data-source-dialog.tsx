@@ -1,81 +1,100 @@
-import { Button, List, Paper, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, List, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiFailure, api, body } from '../api/client.ts';
 import type { Schema } from '../api/types.ts';
 import { DATA_SOURCE_NAME } from '../api/values.ts';
-import { ChoiceField, NameField } from '../ui/fields.tsx';
+import { Modal } from '../ui/dialogs.tsx';
+import { NameField } from '../ui/fields.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
-import { useCommonMessages } from '../ui/messages.ts';
+import { listInputs } from '../ui/list-inputs.tsx';
 import { MutationError, QueryData } from '../ui/states.tsx';
+import { Hint } from '../ui/text.tsx';
+import { ConnectorGallery } from './connector-gallery.tsx';
+import { CONNECTORS, type SourceType } from './connectors.ts';
 import { SchemaFields } from './data-source-fields.tsx';
 import { type Config, type FieldSchema, sourceSchemas, toConfig, toFormValues } from './data-source-schema.ts';
 import { useDataSourceMessages } from './messages.ts';
 
-/** Types of data sources that can be created. */
-type SourceType = Schema<'ProbeDataSource'>['type'];
 type StoredSource = Pick<Schema<'DataSource'>, 'id' | 'type' | 'name' | 'config'>;
 
 interface DialogProps {
   kbId: string;
-  /** The data source to edit; null for a new one. */
-  source: StoredSource | null;
   onClose(): void;
 }
 
-/** Creates or edits a data source, with the fields that the API describes for its type. */
-export function DataSourceDialog(props: DialogProps) {
-  const schemas = useQuery(sourceSchemas);
-  return <QueryData query={schemas}>{(data) => <DataSourceForm {...props} schemas={data} />}</QueryData>;
+/** Adds a data source: connector selection, then the form in a sheet. */
+export function AddDataSource(props: DialogProps) {
+  const sources = useDataSourceMessages();
+  const [type, setType] = useState<SourceType | null>(null);
+  if (type !== null) return <DataSourceSheet {...props} type={type} source={null} onBack={() => setType(null)} />;
+  return (
+    <Modal opened onClose={props.onClose} title={sources.add} size="xl">
+      <ConnectorGallery onChoose={setType} />
+    </Modal>
+  );
 }
 
-type FormProps = DialogProps & { schemas: ReadonlyMap<string, FieldSchema> };
+/** Sheet that edits a data source. */
+export function EditDataSource({ source, ...props }: DialogProps & { source: StoredSource }) {
+  return <DataSourceSheet {...props} type={source.type as SourceType} source={source} />;
+}
 
-function DataSourceForm({ kbId, source, onClose, schemas }: FormProps) {
+interface SheetProps extends DialogProps {
+  type: SourceType;
+  /** Null for a new data source. */
+  source: StoredSource | null;
+  /** Returns to the connector selection. */
+  onBack?(): void;
+}
+
+/** Form fields, generated from the API schema of the data source type. */
+function DataSourceSheet(props: SheetProps) {
+  const schemas = useQuery(sourceSchemas);
+  const inputs = useQuery(listInputs);
+  return (
+    <QueryData query={inputs}>
+      {() => (
+        <QueryData query={schemas}>
+          {(data) => <DataSourceForm {...props} schema={data.get(props.type) ?? {}} />}
+        </QueryData>
+      )}
+    </QueryData>
+  );
+}
+
+function DataSourceForm({ kbId, type, source, schema, onBack, onClose }: SheetProps & { schema: FieldSchema }) {
   const sources = useDataSourceMessages();
-  const common = useCommonMessages();
-  const [type, setType] = useState((source?.type ?? 'web_crawl') as SourceType);
-  const schema = schemas.get(type) ?? {};
   const [name, setName] = useState(source?.name ?? '');
   const [values, setValues] = useState<Config>(() => toFormValues(schema, source?.config ?? {}));
-  const { failure, clearFailure, send } = useLastFailure();
+  const { failure, send } = useLastFailure();
   const config = () => toConfig(schema, values, source !== null);
-  const changeType = (next: SourceType) => {
-    setType(next);
-    setValues(toFormValues(schemas.get(next) ?? {}, {}));
-    clearFailure();
-  };
   return (
     <FormDialog
-      title={source === null ? sources.add : sources.edit}
-      submitLabel={source === null ? common.create : common.save}
+      title={`${source === null ? sources.add : sources.edit}: ${sources.types[type]}`}
+      isNew={source === null}
       onClose={onClose}
       submit={() => send(() => storeSource(kbId, source, { type, name, config: config() }))}
       refreshes={['data-sources', 'jobs', 'knowledge-base']}
       failure={failure}
-      size="lg"
+      isSheet
     >
-      <ChoiceField
-        label={sources.type}
-        disabled={source !== null}
-        values={[...schemas.keys()] as SourceType[]}
-        labels={sources.types}
-        value={type}
-        onChange={changeType}
-      />
+      <Group justify="space-between" align="flex-start">
+        <Hint flex="1 1 240px">{sources.needs[type]}</Hint>
+        <Group gap="sm">
+          {onBack !== undefined && (
+            <Anchor component="button" type="button" size="sm" onClick={onBack}>
+              {sources.otherKind}
+            </Anchor>
+          )}
+          <Anchor href={CONNECTORS[type].guide} target="_blank" size="sm">
+            {sources.guide}
+          </Anchor>
+        </Group>
+      </Group>
       <NameField required={false} {...DATA_SOURCE_NAME} placeholder={type} value={name} onChange={setName} />
-      <SchemaFields
-        key={`fields of ${type}`}
-        schema={schema}
-        path="config"
-        values={values}
-        onChange={setValues}
-        isStored={source !== null}
-      />
-      <ConnectionTest
-        key={type}
-        test={() => send(async () => testSource(kbId, { id: source?.id, type, config: config() }))}
-      />
+      <SchemaFields schema={schema} path="config" values={values} onChange={setValues} isStored={source !== null} />
+      <ConnectionTest test={() => send(async () => testSource(kbId, { id: source?.id, type, config: config() }))} />
     </FormDialog>
   );
 }
@@ -83,9 +102,8 @@ function DataSourceForm({ kbId, source, onClose, schemas }: FormProps) {
 /** Keeps the error of the last request of the form, which is shown at its field too. */
 function useLastFailure() {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const clearFailure = () => setFailure(null);
   const send = async <T,>(request: () => Promise<T>): Promise<T> => {
-    clearFailure();
+    setFailure(null);
     try {
       return await request();
     } catch (error) {
@@ -93,7 +111,7 @@ function useLastFailure() {
       throw error;
     }
   };
-  return { failure, clearFailure, send };
+  return { failure, send };
 }
 
 /** Creates the data source, or changes the stored one. */

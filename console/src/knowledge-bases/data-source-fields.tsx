@@ -8,7 +8,9 @@ import {
   TagsField,
   TextField,
 } from '../ui/fields.tsx';
+import { useLanguage } from '../ui/language.tsx';
 import { type Config, type FieldSchema, fieldLabel, isFreeObject } from './data-source-schema.ts';
+import { translateField } from './field-texts.ts';
 import { useDataSourceMessages } from './messages.ts';
 
 interface FieldsProps {
@@ -54,10 +56,11 @@ interface FieldProps extends Pick<FieldsProps, 'schema' | 'path' | 'isStored'> {
 
 function SchemaField({ name, schema, path, isRequired, value, onChange, isStored }: FieldProps) {
   const sources = useDataSourceMessages();
+  const { language } = useLanguage();
   const common = {
     param: path,
-    label: fieldLabel(name),
-    description: schema.description?.replaceAll('`', ''),
+    label: translateField(fieldLabel(name), language),
+    description: translateField(schema.description ?? '', language).replaceAll('`', '') || undefined,
     required: isRequired && !(isStored && schema.writeOnly === true),
   };
   if (schema.properties !== undefined) {

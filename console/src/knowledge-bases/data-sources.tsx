@@ -1,6 +1,6 @@
 import { Group, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
@@ -8,16 +8,21 @@ import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
 import { type Column, numberColumn } from '../ui/data-table.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
+import { Icon } from '../ui/icon.tsx';
 import { fill } from '../ui/language.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { MutationError } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { ErrorText, ItemName } from '../ui/text.tsx';
-import { DataSourceDialog } from './data-source-dialog.tsx';
+import { ErrorText, Hint, ItemName } from '../ui/text.tsx';
+import { sourceIcon } from './connectors.ts';
+import { AddDataSource, EditDataSource } from './data-source-dialog.tsx';
 import { useDataSourceMessages, useKnowledgeBaseMessages } from './messages.ts';
 
 type DataSource = Schema<'ListedDataSource'>;
+
+/** Poll interval while a sync is running. */
+const REFRESH_MS = 5_000;
 
 const readSource = (kbId: string, id: string) =>
   body(api.GET('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', { params: { path: { kb_id: kbId, ds_id: id } } }));
@@ -38,7 +43,7 @@ export function DataSources({ kbId }: { kbId: string }) {
     <Stack>
       {mayWrite && (
         <DialogButton label={sources.add} w="fit-content">
-          {(close) => <DataSourceDialog kbId={kbId} source={null} onClose={close} />}
+          {(close) => <AddDataSource kbId={kbId} onClose={close} />}
         </DialogButton>
       )}
       <MutationError mutation={open} />
@@ -49,10 +54,11 @@ export function DataSources({ kbId }: { kbId: string }) {
           api.GET('/v1/knowledge-bases/{kb_id}/data-sources', { params: { path: { kb_id: kbId }, query: page } })
         }
         empty={kb.noSources}
+        refreshMs={REFRESH_MS}
         columns={columns}
         actions={mayWrite ? actions : null}
       />
-      {edited !== null && <DataSourceDialog kbId={kbId} source={edited} onClose={() => setEdited(null)} />}
+      {edited !== null && <EditDataSource kbId={kbId} source={edited} onClose={() => setEdited(null)} />}
     </Stack>
   );
 }
@@ -64,15 +70,49 @@ function useColumns(): Column<DataSource>[] {
   const sources = useDataSourceMessages();
   const format = useFormat();
   return [
-    { heading: common.name, cell: ({ name, type }) => <ItemName name={name} note={sources.types[type]} /> },
-    { heading: common.status, cell: (source) => <StatusBadge status={source.status} /> },
+    { heading: common.name, cell: (source) => <SourceName source={source} /> },
+    { heading: common.status, cell: (source) => <SourceState source={source} /> },
     numberColumn(kb.documents, (source) => format.number(source.document_count)),
     {
       heading: kb.lastSync,
-      cell: (source) => (source.last_synced_at === null ? common.never : format.time(source.last_synced_at)),
+      cell: ({ last_synced_at: at }) => <OneLine>{at === null ? common.never : format.time(at)}</OneLine>,
     },
-    { heading: kb.error, cell: (source) => <ErrorText>{source.error?.message}</ErrorText> },
+    {
+      heading: sources.nextSync,
+      cell: ({ next_sync_at: at, type }) => (
+        <OneLine>{at !== null ? format.time(at) : type === 'api' ? '–' : sources.onRequest}</OneLine>
+      ),
+    },
   ];
+}
+
+const OneLine = ({ children }: { children: ReactNode }) => <span style={{ whiteSpace: 'nowrap' }}>{children}</span>;
+
+function SourceName({ source: { name, type } }: { source: DataSource }) {
+  const sources = useDataSourceMessages();
+  return (
+    <Group gap="sm" wrap="nowrap">
+      <Icon icon={sourceIcon(type)} />
+      <ItemName name={name} note={sources.types[type]} />
+    </Group>
+  );
+}
+
+/** State of a data source, with the error and the next step after a failed sync. */
+function SourceState({ source: { status, error } }: { source: DataSource }) {
+  const sources = useDataSourceMessages();
+  const nextSteps: Readonly<Record<string, string | undefined>> = sources.nextSteps;
+  return (
+    <div>
+      <StatusBadge status={status} />
+      {status !== 'processing' && error !== null && (
+        <>
+          <ErrorText>{error.message}</ErrorText>
+          <Hint>{nextSteps[error.code] ?? sources.nextSteps.passing}</Hint>
+        </>
+      )}
+    </div>
+  );
 }
 
 interface SourceActionsProps {

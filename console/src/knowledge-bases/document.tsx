@@ -1,4 +1,4 @@
-import { Anchor, Breadcrumbs, Group, Table } from '@mantine/core';
+import { Anchor, Button, Group, Table } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -10,6 +10,7 @@ import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { Page, UnfinishedPage } from '../ui/page.tsx';
 import { MoreButton, nextPage } from '../ui/resource-table.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ErrorText, Hint, PageLink } from '../ui/text.tsx';
 import { DocumentText } from './document-text.tsx';
@@ -39,15 +40,20 @@ export function DocumentPage() {
   }
   const { name, status, source_uri: uri, error, expires_at: expiresAt } = document.data;
   return (
-    <Page title={name} action={<DocumentPageActions kbId={kbId} document={document.data} />}>
-      <Breadcrumbs>
-        <PageLink to="/knowledge-bases">{kb.title}</PageLink>
-        <PageLink to="/knowledge-bases/$kbId" params={{ kbId }}>
-          {kb.documents}
-        </PageLink>
-      </Breadcrumbs>
+    <Page
+      title={name}
+      parents={
+        <>
+          <PageLink to="/knowledge-bases">{kb.title}</PageLink> /{' '}
+          <PageLink to="/knowledge-bases/$kbId" params={{ kbId }}>
+            {kb.documents}
+          </PageLink>
+        </>
+      }
+      state={<StatusBadge status={status} />}
+      action={<DocumentPageActions kbId={kbId} document={document.data} />}
+    >
       <Group>
-        <StatusBadge status={status} />
         {uri !== null && <SourceLink uri={uri} />}
         {expiresAt !== null && <Hint>{fill(kb.expiresAt, { time: format.time(expiresAt) })}</Hint>}
       </Group>
@@ -87,18 +93,20 @@ function DocumentPageActions({ kbId, document }: { kbId: string; document: Docum
   // A line of a JSONL file has `#` and its number after the id.
   const fileId = document.source_uri?.startsWith('file-') ? document.source_uri.split('#')[0] : undefined;
   return (
-    <Group>
+    <Group gap="xs" wrap="nowrap">
       {document.source_type === 'file_upload' && fileId !== undefined && (
-        <Anchor href={`/v1/files/${fileId}/content`} download={document.name} size="sm">
+        <Button component="a" href={`/v1/files/${fileId}/content`} download={document.name} variant="default">
           {files.download}
-        </Anchor>
+        </Button>
       )}
       {mayWrite && (
-        <DocumentActions
-          kbId={kbId}
-          document={document}
-          onDeleted={() => navigate({ to: '/knowledge-bases/$kbId', params: { kbId } })}
-        />
+        <RowMenu>
+          <DocumentActions
+            kbId={kbId}
+            document={document}
+            onDeleted={() => navigate({ to: '/knowledge-bases/$kbId', params: { kbId } })}
+          />
+        </RowMenu>
       )}
     </Group>
   );

@@ -5,7 +5,7 @@ import { useMayWrite } from '../api/session.ts';
 import type { Schema } from '../api/types.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { numberColumn } from '../ui/data-table.tsx';
-import { FilterField } from '../ui/fields.tsx';
+import { FilterField } from '../ui/filter-field.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';

@@ -1,6 +1,7 @@
-import { ActionIcon, Autocomplete, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
+import { ActionIcon, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useRef } from 'react';
 import { ChoiceField, TextField } from '../ui/fields.tsx';
+import { Autocomplete } from '../ui/list-inputs.tsx';
 import { ErrorText } from '../ui/text.tsx';
 import {
   DOCUMENT_FIELDS,

@@ -1,8 +1,10 @@
 import { Button, Card, Group, Progress, SimpleGrid, Text } from '@mantine/core';
 import type { Schema } from '../api/types.ts';
 import { usePassageMessages } from '../passages/messages.ts';
+import { useOpenPassage } from '../passages/open-passage.ts';
 import type { Passage } from '../passages/passage.ts';
-import { useOpenPassage, usePlaceText } from '../passages/passage-panel.tsx';
+import { usePlaceText } from '../passages/passage-view.tsx';
+import { useFormat } from '../ui/format.ts';
 import { MarkedText } from '../ui/marked-text.tsx';
 import { Hint, PageLink, Tag } from '../ui/text.tsx';
 import { useRetrievalMessages } from './messages.ts';
@@ -13,6 +15,7 @@ export type Hit = Schema<'RetrievedChunk'> & { kbId: string };
 /** A found chunk: text with marked terms, score and its components, link to the chunk in its document. */
 export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: readonly string[] }) {
   const retrieval = useRetrievalMessages();
+  const format = useFormat();
   const messages = usePassageMessages();
   const placeText = usePlaceText();
   const openPassage = useOpenPassage();
@@ -32,7 +35,7 @@ export function HitCard({ hit, rank, terms }: { hit: Hit; rank: number; terms: r
           <Hint className="breakable">{placeText(passage)}</Hint>
         </div>
         <Tag>
-          {retrieval.score} {hit.score.toFixed(3)}
+          {retrieval.score} {format.number(hit.score)}
         </Tag>
       </Group>
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
@@ -75,11 +78,12 @@ function toPassage({
 }
 
 function Component({ label, value }: { label: string; value: number | null }) {
+  const format = useFormat();
   return (
     <div>
       <Group justify="space-between" gap={4}>
         <Hint size="xs">{label}</Hint>
-        <Text size="xs">{value === null ? '–' : value.toFixed(3)}</Text>
+        <Text size="xs">{value === null ? '–' : format.number(value)}</Text>
       </Group>
       <Progress size="sm" value={(value ?? 0) * 100} aria-label={label} />
     </div>

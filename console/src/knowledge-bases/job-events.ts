@@ -1,6 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { readAgain } from '../api/refresh.ts';
 import type { Schema } from '../api/types.ts';
 
 /** Reads a page of the jobs of a knowledge base, newest first. */
@@ -38,7 +39,7 @@ const mergeJobs = (jobs: LiveJobs['jobs'], changed: readonly Job[]): LiveJobs['j
 
 function refreshLists(queryClient: QueryClient, kbId: string, others: readonly string[] = []): void {
   for (const name of ['knowledge-base', 'documents', 'data-sources', 'jobs', ...others]) {
-    void queryClient.invalidateQueries({ queryKey: [name, kbId] });
+    void readAgain(queryClient, [name, kbId]);
   }
 }
 

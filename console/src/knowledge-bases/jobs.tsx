@@ -1,4 +1,4 @@
-import { Button, List, Progress, Stack, Text } from '@mantine/core';
+import { Anchor, List, Progress, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
@@ -88,16 +88,16 @@ function JobErrors({ kbId, job }: { kbId: string; job: Job }) {
         <Hint>{fill(kb.pendingDeletion, { count: format.number(job.documents_pending_deletion) })}</Hint>
       )}
       {job.documents_failed > 0 && (
-        <Button
-          size="compact-sm"
-          variant="subtle"
-          color="red"
+        <Anchor
+          component="button"
+          type="button"
+          c="red"
           w="fit-content"
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >
           {fill(kb.failedDocuments, { count: format.number(job.documents_failed) })}
-        </Button>
+        </Anchor>
       )}
       {isOpen && <FailedDocuments kbId={kbId} job={job} />}
     </Stack>

@@ -12,6 +12,7 @@ import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { Page, UnfinishedPage } from '../ui/page.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Hint, PageLink } from '../ui/text.tsx';
 import { ExportKnowledgeBase } from './archive-dialogs.tsx';
 import { DataSources } from './data-sources.tsx';
@@ -48,7 +49,12 @@ function KnowledgeBase({ kbId }: { kbId: string }) {
   if (base.data === undefined) return <UnfinishedPage title={kb.title} queries={[base]} />;
   const { name, description, document_count: documents, chunk_count: chunks } = base.data;
   return (
-    <Page title={name} intro={description} action={<KnowledgeBaseActions base={base.data} />}>
+    <Page
+      title={name}
+      intro={description}
+      parents={<PageLink to="/knowledge-bases">{kb.title}</PageLink>}
+      action={<KnowledgeBaseActions base={base.data} />}
+    >
       <Hint>
         {kb.documents}: {format.number(documents)} · {kb.chunks}: {format.number(chunks)}
       </Hint>
@@ -124,7 +130,7 @@ function KnowledgeBaseActions({ base }: { base: Schema<'KnowledgeBase'> }) {
     await navigate({ to: '/knowledge-bases' });
   };
   return (
-    <Group>
+    <Group gap="xs" wrap="nowrap">
       <Button component={Link} to="/playground" search={{ kb: kbId } as never} variant="default">
         {kb.ask}
       </Button>
@@ -133,18 +139,20 @@ function KnowledgeBaseActions({ base }: { base: Schema<'KnowledgeBase'> }) {
           <DialogButton label={kb.edit} variant="default">
             {(close) => <EditKnowledgeBase base={base} onClose={close} />}
           </DialogButton>
-          <DialogButton label={kb.export} variant="default">
-            {(close) => <ExportKnowledgeBase base={base} onClose={close} />}
-          </DialogButton>
-          <ConfirmButton
-            label={kb.delete}
-            title={kb.delete}
-            text={fill(kb.deleteText, counts)}
-            action={remove}
-            refreshes={['knowledge-bases']}
-          >
-            <DeletedSources kbId={kbId} />
-          </ConfirmButton>
+          <RowMenu>
+            <DialogButton label={kb.export}>
+              {(close) => <ExportKnowledgeBase base={base} onClose={close} />}
+            </DialogButton>
+            <ConfirmButton
+              label={kb.delete}
+              title={kb.delete}
+              text={fill(kb.deleteText, counts)}
+              action={remove}
+              refreshes={['knowledge-bases']}
+            >
+              <DeletedSources kbId={kbId} />
+            </ConfirmButton>
+          </RowMenu>
         </>
       )}
     </Group>

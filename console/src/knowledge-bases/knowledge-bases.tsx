@@ -6,6 +6,7 @@ import type { Schema } from '../api/types.ts';
 import { numberColumn } from '../ui/data-table.tsx';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
@@ -13,9 +14,10 @@ import { AddressSearch } from '../ui/search-field.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ItemName, PageLink } from '../ui/text.tsx';
-import { ImportKnowledgeBase } from './archive-dialogs.tsx';
-import { CreateKnowledgeBase } from './knowledge-base-dialog.tsx';
 import { useKnowledgeBaseMessages } from './messages.ts';
+
+const ImportKnowledgeBase = lazyPart(() => import('./archive-dialogs.tsx'), 'ImportKnowledgeBase');
+const CreateKnowledgeBase = lazyPart(() => import('./knowledge-base-dialog.tsx'), 'CreateKnowledgeBase');
 
 type KnowledgeBase = Schema<'ListedKnowledgeBase'>;
 

@@ -188,7 +188,6 @@ export const useRetrievalMessages = defineMessages({
 export const useDataSourceMessages = defineMessages({
   add: ['Add data source', 'Datenquelle hinzufügen'],
   edit: ['Edit data source', 'Datenquelle bearbeiten'],
-  type: ['Type', 'Art'],
   types: {
     file_upload: ['Uploaded files', 'Hochgeladene Dateien'],
     web_crawl: ['Web site', 'Website'],
@@ -198,6 +197,82 @@ export const useDataSourceMessages = defineMessages({
     notion: ['Notion', 'Notion'],
     google_drive: ['Google Drive', 'Google Drive'],
     api: ['Posted documents', 'Übergebene Dokumente'],
+  },
+  about: {
+    file_upload: ['Files that are already uploaded to Quire.', 'Dateien, die bereits zu Quire hochgeladen sind.'],
+    web_crawl: ['The pages of a public or internal web site.', 'Die Seiten einer öffentlichen oder internen Website.'],
+    s3: ['Objects in an S3-compatible bucket (AWS, MinIO).', 'Objekte in einem S3-kompatiblen Bucket (AWS, MinIO).'],
+    gcs: ['Objects in a bucket of Google Cloud.', 'Objekte in einem Bucket von Google Cloud.'],
+    confluence: [
+      'Pages and attachments of spaces in Confluence Cloud.',
+      'Seiten und Anhänge aus Bereichen in Confluence Cloud.',
+    ],
+    notion: ['Pages and databases of a Notion workspace.', 'Seiten und Datenbanken eines Notion-Workspace.'],
+    google_drive: [
+      'Files and Google documents in shared folders and drives.',
+      'Dateien und Google-Dokumente in geteilten Ordnern und Ablagen.',
+    ],
+  },
+  needs: {
+    file_upload: ['Needs the IDs of the files.', 'Braucht die IDs der Dateien.'],
+    web_crawl: ['Needs no credentials, only a start address.', 'Braucht keine Zugangsdaten, nur eine Startadresse.'],
+    s3: [
+      'Needs an access key that may list the bucket and read its objects.',
+      'Braucht einen Zugriffsschlüssel, der den Bucket auflisten und Objekte lesen darf.',
+    ],
+    gcs: [
+      'Needs the key of a service account with the role Storage Object Viewer.',
+      'Braucht den Schlüssel eines Dienstkontos mit der Rolle Storage-Objekt-Betrachter.',
+    ],
+    confluence: [
+      'Needs an email and an API token of an account that may view the spaces.',
+      'Braucht E-Mail und API-Token eines Kontos, das die Bereiche ansehen darf.',
+    ],
+    notion: [
+      'Needs the token of an internal integration that is connected to the pages.',
+      'Braucht das Token einer internen Integration, die mit den Seiten verbunden ist.',
+    ],
+    google_drive: [
+      'Needs the key of a service account with viewer access to the folders.',
+      'Braucht den Schlüssel eines Dienstkontos mit Lesezugriff auf die Ordner.',
+    ],
+  },
+  searchKinds: ['Search kinds of data sources', 'Arten von Datenquellen suchen'],
+  noKind: ['No data source found.', 'Keine Datenquelle gefunden.'],
+  otherKind: ['Another kind', 'Andere Art'],
+  guide: ['Guide', 'Anleitung'],
+  nextSync: ['Next sync', 'Nächster Abgleich'],
+  onRequest: ['On request', 'Auf Anforderung'],
+  nextSteps: {
+    authentication_failed: [
+      'Next step: edit the data source and enter new credentials.',
+      'Nächster Schritt: die Datenquelle bearbeiten und neue Zugangsdaten eingeben.',
+    ],
+    access_denied: [
+      'Next step: grant the account the permissions in the guide, then sync again.',
+      'Nächster Schritt: dem Konto die in der Anleitung genannten Rechte geben, dann neu abgleichen.',
+    ],
+    not_found: [
+      'Next step: edit the data source and correct the name or address.',
+      'Nächster Schritt: die Datenquelle bearbeiten und Namen oder Adresse korrigieren.',
+    ],
+    file_not_found: [
+      'Next step: edit the data source and remove deleted files.',
+      'Nächster Schritt: die Datenquelle bearbeiten und gelöschte Dateien entfernen.',
+    ],
+    blocked_url: [
+      'Next step: ask an operator to allow the address.',
+      'Nächster Schritt: einen Betreiber bitten, die Adresse zu erlauben.',
+    ],
+    too_large: [
+      'Next step: edit the data source and limit its scope.',
+      'Nächster Schritt: die Datenquelle bearbeiten und ihren Umfang begrenzen.',
+    ],
+    connector_unavailable: [
+      'Next step: edit the data source and test the connection.',
+      'Nächster Schritt: die Datenquelle bearbeiten und die Verbindung testen.',
+    ],
+    passing: ['This error is often temporary. Sync again later.', 'Oft vorübergehend. Später neu abgleichen.'],
   },
   secretKept: ['Stored; leave empty to keep it', 'Gespeichert; leer lassen, um es zu behalten'],
   listHint: ['Enter adds an item', 'Eingabetaste fügt einen Eintrag hinzu'],

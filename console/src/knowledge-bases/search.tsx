@@ -1,4 +1,4 @@
-import { Alert, Button, Collapse, Group, MultiSelect, NumberInput, Stack } from '@mantine/core';
+import { Alert, Button, Collapse, Group, Stack } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
@@ -10,7 +10,9 @@ import { toCurl } from '../ui/curl.ts';
 import { CheckboxField, ChoiceField, TextAreaField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { MultiSelect } from '../ui/list-inputs.tsx';
 import { searchTerms } from '../ui/marked-text.tsx';
+import { NumberInput } from '../ui/number-input.tsx';
 import { EmptyState, MutationError } from '../ui/states.tsx';
 import { Hint } from '../ui/text.tsx';
 import { type FormMutation, ValidatedForm } from '../ui/validated-form.tsx';

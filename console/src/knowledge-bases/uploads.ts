@@ -1,6 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'react';
 import { api, body } from '../api/client.ts';
+import { readAgain } from '../api/refresh.ts';
 import { checkUpload, type UploadDefect, type UploadLimits } from '../files/check-upload.ts';
 import { uploadFile } from '../files/upload.ts';
 import { uploadLimits } from '../files/upload-limits.ts';
@@ -180,6 +181,6 @@ async function addSource({ queryClient, kbId, uploaded, change }: NewSource): Pr
     throw error;
   }
   for (const name of ['documents', 'data-sources', 'jobs']) {
-    await queryClient.invalidateQueries({ queryKey: [name, kbId] });
+    await readAgain(queryClient, [name, kbId]);
   }
 }

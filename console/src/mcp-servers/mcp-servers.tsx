@@ -4,13 +4,16 @@ import { useState } from 'react';
 import { api } from '../api/client.ts';
 import { useMayWrite, useSession } from '../api/session.ts';
 import { ConfirmButton, RowButton } from '../ui/confirm.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { Page } from '../ui/page.tsx';
 import { ResourceTable } from '../ui/resource-table.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { ItemName } from '../ui/text.tsx';
 import { useMcpServerMessages } from './messages.ts';
-import { type McpServer, ServerDialog } from './server-form.tsx';
+import type { McpServer } from './server-form.tsx';
+
+const ServerDialog = lazyPart(() => import('./server-form.tsx'), 'ServerDialog');
 
 /** The MCP servers that the organization has registered. */
 export function McpServersPage() {

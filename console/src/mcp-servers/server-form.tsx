@@ -54,7 +54,7 @@ export function ServerDialog({ server, onClose }: { server: McpServer | null; on
   };
   const title = server === null ? messages.create : messages.edit;
   return (
-    <FormDialog title={title} onClose={onClose} submit={submit} refreshes={['mcp-servers']}>
+    <FormDialog title={title} isNew={server === null} onClose={onClose} submit={submit} refreshes={['mcp-servers']}>
       <AddressFields fields={fields} set={set} isNew={server === null} />
       {fields.tools !== null && (
         <TagsField

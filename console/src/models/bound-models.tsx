@@ -1,41 +1,35 @@
 import { Stack, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, body, pollEvery } from '../api/client.ts';
+import { api } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
 import type { Schema } from '../api/types.ts';
 import { ConfirmButton, FailureDialog, RowButton } from '../ui/confirm.tsx';
-import { DataTable, numberColumn } from '../ui/data-table.tsx';
-import { SelectField } from '../ui/fields.tsx';
-import { FormDialog } from '../ui/form-dialog.tsx';
-import { useFormat } from '../ui/format.ts';
-import { fill } from '../ui/language.tsx';
-import { useCommonMessages } from '../ui/messages.ts';
+import { DataTable } from '../ui/data-table.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { EmptyState, UnfinishedQueries } from '../ui/states.tsx';
-import { ItemName } from '../ui/text.tsx';
-import { BindServersDialog } from './bind-servers.tsx';
 import { EngineState } from './engine-health.tsx';
 import { useEngines } from './engines.ts';
 import { useModelMessages } from './messages.ts';
+import { useBackendName, useModelColumns } from './model-columns.tsx';
 import { useUpstreamMessages } from './upstream-messages.ts';
+import { useBoundModels } from './use-catalogue.ts';
+
+const BindIdDialog = lazyPart(() => import('./bind-dialogs.tsx'), 'BindIdDialog');
+const BindServersDialog = lazyPart(() => import('./bind-servers.tsx'), 'BindServersDialog');
 
 type Model = Schema<'BoundModel'>;
-
-const REFRESH_MS = 5_000;
 
 /** Model ids with what serves them, searched by id and model. */
 export function BoundModels({ search }: { search: string }) {
   const models = useModelMessages();
-  const common = useCommonMessages();
-  const format = useFormat();
+  const { name, figures } = useModelColumns<Model>();
   const [binding, setBinding] = useState<Model | null>(null);
   const [served, setServed] = useState<Model | null>(null);
-  const query = useQuery({
-    queryKey: ['admin-models'],
-    queryFn: () => body(api.GET('/v1/admin/models')),
-    refetchInterval: pollEvery(REFRESH_MS),
-  });
-  if (query.data === undefined) return <UnfinishedQueries queries={[query]} />;
+  const query = useBoundModels();
+  const { isPending } = useEngines();
+  // Rows grow by the states of the engines: shown before, they would shift the layout.
+  if (query.data === undefined || isPending) return <UnfinishedQueries queries={[query]} />;
   const matches = query.data.data.filter(({ id, backend }) => `${id} ${backend.model}`.toLowerCase().includes(search));
   if (matches.length === 0) return <EmptyState text={models.noneFound} />;
   return (
@@ -44,12 +38,9 @@ export function BoundModels({ search }: { search: string }) {
         label={models.title}
         items={matches}
         columns={[
-          { heading: common.name, cell: (model) => <Description model={model} /> },
+          name,
           { heading: models.backend, cell: (model) => <Engine model={model} /> },
-          numberColumn(models.context, ({ context_length }) => format.number(context_length)),
-          numberColumn(models.price, ({ pricing, backend }) =>
-            backend.engine === 'bundled' ? '–' : <Price pricing={pricing} />,
-          ),
+          ...figures,
           { heading: models.chosenBy, cell: ({ chosen_by }) => models.origins[chosen_by] },
         ]}
         actions={(model) => (
@@ -57,30 +48,18 @@ export function BoundModels({ search }: { search: string }) {
         )}
       />
       {served !== null && <BindServersDialog model={served} onClose={() => setServed(null)} />}
-      {binding !== null && <BindDialog model={binding} onClose={() => setBinding(null)} />}
+      {binding !== null && <BindIdDialog model={binding} onClose={() => setBinding(null)} />}
     </>
   );
 }
 
-function Description({ model: { id, capabilities } }: { model: Model }) {
-  const names = Object.entries(capabilities).flatMap(([name, has]) => (has ? [name.replaceAll('_', ' ')] : []));
-  return <ItemName name={id} note={names.join(', ')} />;
-}
-
-/** Credits for a million prompt tokens and completion tokens. */
-function Price({ pricing: { prompt, completion, unit } }: { pricing: Model['pricing'] }) {
-  const format = useFormat();
-  const factor = unit === 'per_1k_tokens' ? 1000 : 1;
-  return `${format.money(prompt * factor * 1e6)} / ${format.money(completion * factor * 1e6)}`;
-}
-
-function Engine({ model: { id, backend } }: { model: Model }) {
-  const models = useModelMessages();
+function Engine({ model }: { model: Model }) {
+  const backendName = useBackendName();
   const engines = useEngines();
-  const engine = engines.data?.data.find(({ models }) => models.includes(id));
+  const engine = engines.data?.data.find(({ models }) => models.includes(model.id));
   return (
     <Stack gap={4} align="flex-start">
-      <Text size="sm">{backend.engine === 'bundled' ? models.bundled : `${backend.model} (${backend.engine})`}</Text>
+      <Text size="sm">{backendName(model)}</Text>
       {engine !== undefined && <EngineState engine={engine} />}
     </Stack>
   );
@@ -125,33 +104,5 @@ function Actions({ model, onBind, onBindServers }: { model: Model; onBind(): voi
       )}
       <FailureDialog title={model.id} mutation={toggle} />
     </>
-  );
-}
-
-const BUNDLED = 'bundled';
-
-function BindDialog({ model, onClose }: { model: Model; onClose(): void }) {
-  const models = useModelMessages();
-  const [chosen, setChosen] = useState(model.stored_model ?? BUNDLED);
-  const files = useQuery({ queryKey: ['model-files'], queryFn: () => body(api.GET('/v1/admin/model-files')) });
-  const params = { path: { model_id: model.id } };
-  const names = (files.data?.data ?? []).map(({ name }) => ({ value: name, label: name }));
-  return (
-    <FormDialog
-      title={fill(models.bindTitle, { id: model.id })}
-      onClose={onClose}
-      submit={() => api.PUT('/v1/admin/models/{model_id}/binding', { params, body: { model: chosen } })}
-      refreshes={['admin-models']}
-    >
-      <SelectField
-        param="model"
-        label={models.file}
-        description={models.bindHint}
-        allowDeselect={false}
-        data={[{ value: BUNDLED, label: models.bundled }, ...names]}
-        value={chosen}
-        onChange={(value) => value !== null && setChosen(value)}
-      />
-    </FormDialog>
   );
 }

@@ -1,20 +1,36 @@
 import { Tabs } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
+import { useSession } from '../api/session.ts';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { Page } from '../ui/page.tsx';
 import { AddressSearch } from '../ui/search-field.tsx';
 import { BoundModels } from './bound-models.tsx';
 import { EngineHealth } from './engine-health.tsx';
 import { useModelMessages } from './messages.ts';
-import { ModelFilesPanel } from './model-files.tsx';
-import { UpstreamList } from './upstream-list.tsx';
+import { UsableModels } from './usable-models.tsx';
+
+const ModelCatalogue = lazyPart(() => import('./model-catalogue.tsx'), 'ModelCatalogue');
+const UpstreamList = lazyPart(() => import('./upstream-list.tsx'), 'UpstreamList');
 
 const route = getRouteApi('/shell/models');
-const TABS = ['ids', 'servers', 'engines', 'files'] as const;
+const TABS = ['ids', 'catalogue', 'servers', 'engines'] as const;
 
-/** Model ids with their bindings, engines with their state, models on the disk and to pull. */
+/** Page of usable models. Operators also see bindings, the catalogue, servers and engines. */
 export function ModelsPage() {
   const models = useModelMessages();
-  const { q = '', tab } = route.useSearch();
+  const isOperator = useSession().scopes.includes('admin');
+  const { q = '' } = route.useSearch();
+  const intro = isOperator ? models.intro : models.usableIntro;
+  return (
+    <Page title={models.title} intro={intro} action={<AddressSearch label={models.search} />}>
+      {isOperator ? <ModelTabs search={q.toLowerCase()} /> : <UsableModels search={q.toLowerCase()} />}
+    </Page>
+  );
+}
+
+function ModelTabs({ search }: { search: string }) {
+  const models = useModelMessages();
+  const { tab } = route.useSearch();
   const navigate = route.useNavigate();
   const show = (next: string | null) =>
     void navigate({
@@ -22,28 +38,26 @@ export function ModelsPage() {
       replace: true,
     });
   return (
-    <Page title={models.title} intro={models.intro} action={<AddressSearch label={models.search} />}>
-      <Tabs value={TABS.find((one) => one === tab) ?? 'ids'} onChange={show} keepMounted={false}>
-        <Tabs.List mb="md">
-          {TABS.map((one) => (
-            <Tabs.Tab key={one} value={one}>
-              {models.tabs[one]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="ids">
-          <BoundModels search={q.toLowerCase()} />
-        </Tabs.Panel>
-        <Tabs.Panel value="servers">
-          <UpstreamList search={q.toLowerCase()} />
-        </Tabs.Panel>
-        <Tabs.Panel value="engines">
-          <EngineHealth />
-        </Tabs.Panel>
-        <Tabs.Panel value="files">
-          <ModelFilesPanel search={q.toLowerCase()} />
-        </Tabs.Panel>
-      </Tabs>
-    </Page>
+    <Tabs value={TABS.find((one) => one === tab) ?? 'ids'} onChange={show} keepMounted={false}>
+      <Tabs.List mb="md">
+        {TABS.map((one) => (
+          <Tabs.Tab key={one} value={one}>
+            {models.tabs[one]}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="ids">
+        <BoundModels search={search} />
+      </Tabs.Panel>
+      <Tabs.Panel value="catalogue">
+        <ModelCatalogue search={search} />
+      </Tabs.Panel>
+      <Tabs.Panel value="servers">
+        <UpstreamList search={search} />
+      </Tabs.Panel>
+      <Tabs.Panel value="engines">
+        <EngineHealth />
+      </Tabs.Panel>
+    </Tabs>
   );
 }

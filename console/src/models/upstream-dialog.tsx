@@ -38,6 +38,7 @@ export function UpstreamDialog({ upstream, onClose }: UpstreamDialogProps) {
   return (
     <FormDialog
       title={title}
+      isNew={upstream === null}
       onClose={() => onClose(added.current)}
       submit={submit}
       refreshes={['upstreams', 'engines']}

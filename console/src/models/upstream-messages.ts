@@ -10,7 +10,7 @@ export const useUpstreamMessages = defineMessages({
   add: ['Add server', 'Server hinzufügen'],
   edit: ['Edit', 'Bearbeiten'],
   editTitle: ['Change {name}', '{name} ändern'],
-  empty: ['No server has been added.', 'Es wurde kein Server hinzugefügt.'],
+  empty: ['No server has been added.', 'Noch kein Server hinzugefügt.'],
   sources: {
     api: ['console', 'Konsole'],
     configuration: ['configuration file', 'Konfigurationsdatei'],
@@ -77,7 +77,7 @@ export const useUpstreamMessages = defineMessages({
   contextHint: ['Empty: as the servers report, the smallest.', 'Leer: wie von den Servern gemeldet, der kleinste.'],
   promptPrice: ['Price of 1M prompt tokens', 'Preis je 1 Mio. Prompt-Tokens'],
   completionPrice: ['Price of 1M completion tokens', 'Preis je 1 Mio. Antwort-Tokens'],
-  priceHint: ['In credits. Empty: the default.', 'In Guthaben. Leer: die Vorgabe.'],
+  priceHint: ['In US dollars of credit. Empty: the default.', 'In US-Dollar Guthaben. Leer: die Vorgabe.'],
   vision: ['The model sees images', 'Das Modell sieht Bilder'],
   noServers: [
     'Add a server first, on the tab “Servers”.',

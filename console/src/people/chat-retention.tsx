@@ -1,56 +1,54 @@
-import { Alert, Button, Stack } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
-import { NumberField } from '../ui/fields.tsx';
+import type { Schema } from '../api/types.ts';
+import { NumberField, SwitchField } from '../ui/fields.tsx';
 import { Section } from '../ui/page.tsx';
-import { MutationError, QueryData } from '../ui/states.tsx';
-import { ValidatedForm } from '../ui/validated-form.tsx';
+import { SettingsForm } from '../ui/settings-form.tsx';
+import { QueryData } from '../ui/states.tsx';
 import { useSettingsMessages } from './messages.ts';
 
 const QUERY_KEY = ['chat-settings'];
 
-/** How long the organization keeps chats, for its owners. */
+/** Chat settings of the organization for owners: retention and generated titles. */
 export function ChatRetentionSection() {
   const settings = useSettingsMessages();
   const query = useQuery({ queryKey: QUERY_KEY, queryFn: () => body(api.GET('/v1/chat-settings')) });
   return (
     <Section title={settings.chats}>
-      <QueryData query={query}>{({ retention_days: days }) => <RetentionForm stored={days} />}</QueryData>
+      <QueryData query={query}>{(stored) => <ChatSettingsForm stored={stored} />}</QueryData>
     </Section>
   );
 }
 
-function RetentionForm({ stored }: { stored: number | null }) {
+function ChatSettingsForm({ stored }: { stored: Schema<'ChatHistorySettings'> }) {
   const settings = useSettingsMessages();
-  const queryClient = useQueryClient();
-  const [days, setDays] = useState<number | string>(stored ?? '');
-  const mutation = useMutation({
-    mutationFn: () => {
-      const retention = typeof days === 'number' ? days : null;
-      return body(api.PATCH('/v1/chat-settings', { body: { retention_days: retention } }));
-    },
-    onSuccess: (changed) => queryClient.setQueryData(QUERY_KEY, changed),
-  });
+  const [days, setDays] = useState<number | string>(stored.retention_days ?? '');
+  const [hasTitles, setTitles] = useState(stored.model_titles);
+  const changes = { retention_days: typeof days === 'number' ? days : null, model_titles: hasTitles };
   return (
-    <ValidatedForm mutation={mutation}>
-      <Stack maw={420}>
-        <NumberField
-          param="retention_days"
-          label={settings.chatDays}
-          description={settings.chatDaysHint}
-          min={1}
-          max={3650}
-          allowDecimal={false}
-          value={days}
-          onChange={setDays}
-        />
-        <MutationError mutation={mutation} />
-        {mutation.isSuccess && <Alert color="teal">{settings.chatDaysChanged}</Alert>}
-        <Button type="submit" loading={mutation.isPending}>
-          {settings.changeChatDays}
-        </Button>
-      </Stack>
-    </ValidatedForm>
+    <SettingsForm
+      queryKey={QUERY_KEY}
+      submit={() => body(api.PATCH('/v1/chat-settings', { body: changes }))}
+      submitLabel={settings.changeChatDays}
+      doneText={settings.chatDaysChanged}
+    >
+      <NumberField
+        param="retention_days"
+        label={settings.chatDays}
+        description={settings.chatDaysHint}
+        min={1}
+        max={3650}
+        allowDecimal={false}
+        value={days}
+        onChange={setDays}
+      />
+      <SwitchField
+        label={settings.modelTitles}
+        description={settings.modelTitlesHint}
+        checked={hasTitles}
+        onChange={setTitles}
+      />
+    </SettingsForm>
   );
 }

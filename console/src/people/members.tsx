@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Radio, Stack, Text } from '@mantine/core';
+import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
@@ -8,6 +8,7 @@ import type { Schema } from '../api/types.ts';
 import { INVITATION_NOTE, ROLES } from '../api/values.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
+import { Modal } from '../ui/dialogs.tsx';
 import { ChoiceField, TextField } from '../ui/fields.tsx';
 import { DialogButton, Form } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';

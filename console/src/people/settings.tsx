@@ -1,5 +1,4 @@
-import { Alert, Button, Stack } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { api, body } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
@@ -7,11 +6,11 @@ import { sessionQuery, useSession } from '../api/session.ts';
 import { CheckboxField, ChoiceField, NewPasswordField, PasswordField } from '../ui/fields.tsx';
 import { LANGUAGES, type Language, useLanguage } from '../ui/language.tsx';
 import { Page, Section } from '../ui/page.tsx';
-import { MutationError } from '../ui/states.tsx';
-import { ValidatedForm } from '../ui/validated-form.tsx';
+import { SettingsForm } from '../ui/settings-form.tsx';
 import { ChatRetentionSection } from './chat-retention.tsx';
 import { IdentitiesSection } from './identities.tsx';
 import { useSettingsMessages } from './messages.ts';
+import { RecordingSection } from './recording.tsx';
 import { SessionsSection } from './sessions.tsx';
 
 /** Settings of the signed-in user. */
@@ -34,6 +33,7 @@ export function SettingsPage() {
         <PasswordSection />
         <SessionsSection />
         {organization.role === 'owner' && <ChatRetentionSection />}
+        {organization.role === 'owner' && <RecordingSection />}
       </Stack>
     </Page>
   );
@@ -47,65 +47,55 @@ interface PasswordFields {
 
 const NO_PASSWORDS: PasswordFields = { current: '', next: '', removesIdentities: false };
 
-/** Returns the mutation that changes the password. A change ends other sessions, and may remove identities. */
-function useChangePassword({ current, next, removesIdentities }: PasswordFields, onChanged: () => void) {
-  const queryClient = useQueryClient();
-  const refresh = useRefresh('identities', 'own-sessions');
-  return useMutation({
-    mutationFn: () => {
-      const passwords = { current_password: current, new_password: next };
-      return body(api.POST('/v1/session/password', { body: { ...passwords, remove_identities: removesIdentities } }));
-    },
-    onSuccess: async (session) => {
-      onChanged();
-      queryClient.setQueryData(sessionQuery.queryKey, session);
-      await refresh();
-    },
-  });
-}
-
 /** Change of the password. Users without one sign in through the issuer. */
 function PasswordSection() {
   const settings = useSettingsMessages();
   const { user } = useSession();
   const [fields, setFields] = useState(NO_PASSWORDS);
   const set = (changes: Partial<PasswordFields>) => setFields((before) => ({ ...before, ...changes }));
-  const mutation = useChangePassword(fields, () => setFields(NO_PASSWORDS));
+  const refresh = useRefresh('identities', 'own-sessions');
   if (!user.has_password) return null;
+  const { current, next, removesIdentities } = fields;
+  /** Changes the password, which ends other sessions and may remove identities. */
+  const submit = async () => {
+    const change = { current_password: current, new_password: next, remove_identities: removesIdentities };
+    const session = await body(api.POST('/v1/session/password', { body: change }));
+    setFields(NO_PASSWORDS);
+    await refresh();
+    return session;
+  };
   return (
     <Section title={settings.password}>
-      <ValidatedForm mutation={mutation}>
-        <Stack maw={420}>
-          <input type="email" autoComplete="username" value={user.email} readOnly hidden />
-          <PasswordField
-            param="current_password"
-            label={settings.current}
-            autoComplete="current-password"
-            required
-            value={fields.current}
-            onChange={(current) => set({ current })}
+      <SettingsForm
+        queryKey={sessionQuery.queryKey}
+        submit={submit}
+        submitLabel={settings.password}
+        doneText={settings.changed}
+      >
+        <input type="email" autoComplete="username" value={user.email} readOnly hidden />
+        <PasswordField
+          param="current_password"
+          label={settings.current}
+          autoComplete="current-password"
+          required
+          value={current}
+          onChange={(password) => set({ current: password })}
+        />
+        <NewPasswordField
+          param="new_password"
+          label={settings.next}
+          value={next}
+          onChange={(password) => set({ next: password })}
+        />
+        {user.is_linked && (
+          <CheckboxField
+            label={settings.removeIdentities}
+            description={settings.removeIdentitiesHint}
+            checked={removesIdentities}
+            onChange={(isRemoved) => set({ removesIdentities: isRemoved })}
           />
-          <NewPasswordField
-            param="new_password"
-            label={settings.next}
-            value={fields.next}
-            onChange={(next) => set({ next })}
-          />
-          {user.is_linked && (
-            <CheckboxField
-              label={settings.removeIdentities}
-              description={settings.removeIdentitiesHint}
-              checked={fields.removesIdentities}
-              onChange={(removesIdentities) => set({ removesIdentities })}
-            />
-          )}
-          <MutationError mutation={mutation} />
-          {mutation.isSuccess && <Alert color="teal">{settings.changed}</Alert>}
-          <Button type="submit" loading={mutation.isPending}>
-            {settings.password}
-          </Button>
-        </Stack>
-      </ValidatedForm>
+        )}
+      </SettingsForm>
     </Section>
   );
 }

@@ -1,14 +1,16 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { lazy, Suspense, useId, useState } from 'react';
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useId, useState } from 'react';
+import { Modal } from '../ui/dialogs.tsx';
 import { parseJson } from '../ui/json.ts';
 import type { JsonProblem } from '../ui/json-editor.tsx';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { LoadingState } from '../ui/states.tsx';
 import { Hint } from '../ui/text.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 
-const JsonEditor = lazy(() => import('../ui/json-editor.tsx'));
+const JsonEditor = lazyPart(() => import('../ui/json-editor.tsx'), 'default', <LoadingState />);
 
 interface EditorDialogProps {
   title: string;
@@ -48,16 +50,14 @@ function EditorForm({ title, help, value, example, kind, onClose, onSave }: Edit
   return (
     <Stack>
       <Hint>{help}</Hint>
-      <Suspense fallback={<LoadingState />}>
-        <JsonEditor
-          key={initial}
-          label={title}
-          describedBy={helpId}
-          initialValue={initial}
-          onChange={setText}
-          onProblem={setProblem}
-        />
-      </Suspense>
+      <JsonEditor
+        key={initial}
+        label={title}
+        describedBy={helpId}
+        initialValue={initial}
+        onChange={setText}
+        onProblem={setProblem}
+      />
       <div id={helpId}>
         <Hint>{playground.editorKeys}</Hint>
         <Text size="sm" c="red" role="status">

@@ -2,13 +2,15 @@ import { Button, Group } from '@mantine/core';
 import type { AnswerUsage } from '../answers/answer-events.ts';
 import { useMayWrite } from '../api/session.ts';
 import { useModels } from '../api/use-models.ts';
-import { AddQuestionDialog } from '../evaluations/add-question.tsx';
 import { useEvaluationMessages } from '../evaluations/messages.ts';
 import { DialogButton } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { usePlaygroundMessages } from './messages.ts';
-import { type AnswerTurn, searchedBases } from './turns.ts';
+import { type AnswerTurn, answerText, searchedBases } from './turns.ts';
+
+const AddQuestionDialog = lazyPart(() => import('../evaluations/add-question.tsx'), 'AddQuestionDialog');
 
 interface FiguresProps {
   turn: AnswerTurn;
@@ -55,7 +57,7 @@ function AddToEvaluation({ turn, question }: Pick<FiguresProps, 'turn' | 'questi
   if (!mayWrite || kbIds.length === 0) return null;
   return (
     <DialogButton label={evaluations.addToSet} size="compact-xs" variant="default">
-      {(close) => <AddQuestionDialog kbIds={kbIds} question={question} onClose={close} />}
+      {(close) => <AddQuestionDialog kbIds={kbIds} question={question} answer={answerText(turn)} onClose={close} />}
     </DialogButton>
   );
 }

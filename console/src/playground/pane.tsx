@@ -3,13 +3,17 @@ import { type RefObject, useCallback, useRef, useSyncExternalStore } from 'react
 import { useFollowEnd } from '../answers/follow-end.ts';
 import { useMayWrite } from '../api/session.ts';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { EmptyState } from '../ui/states.tsx';
 import type { Conversation, ConversationPhase } from './conversation.ts';
-import { AnswerMessage, ToolMessage, UserMessage } from './message.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 import type { PlaygroundSettings } from './request.ts';
 import type { AnswerTurn, ToolTurn, Turn } from './turns.ts';
+
+const AnswerMessage = lazyPart(() => import('./message.tsx'), 'AnswerMessage');
+const ToolMessage = lazyPart(() => import('./message.tsx'), 'ToolMessage');
+const UserMessage = lazyPart(() => import('./message.tsx'), 'UserMessage');
 
 /** What a conversation does; renders again when that changes. */
 export const usePhase = (conversation: Conversation): ConversationPhase =>

@@ -5,8 +5,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import './playground.css';
 import { useMayWrite } from '../api/session.ts';
 import { PassagePanel } from '../passages/passage-panel.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { Page } from '../ui/page.tsx';
-import { CodeDrawer } from './code.tsx';
 import { Composer } from './composer.tsx';
 import { Conversation, type ConversationPhase } from './conversation.ts';
 import { usePlaygroundMessages } from './messages.ts';
@@ -15,6 +15,9 @@ import { buildRequest, DEFAULT_SETTINGS, type PlaygroundSettings } from './reque
 import { type PlaygroundSearch, parsePlaygroundSearch } from './search.ts';
 import { type ChangeSettings, PlaygroundSettingsPanel } from './settings.tsx';
 import type { AnswerTurn, PlaygroundRequest, Turn, UserTurn } from './turns.ts';
+import { useRecordedRequest } from './use-recorded-request.ts';
+
+const CodeDrawer = lazyPart(() => import('./code.tsx'), 'CodeDrawer');
 
 const route = getRouteApi('/shell/playground');
 const DEFAULT_MODEL = 'general-8b';
@@ -32,6 +35,7 @@ export function PlaygroundPage() {
   const [isPanelOpen, panel] = useDisclosure();
   const [shown, setShown] = useState<ShownRequest | null>(null);
   const { first, second, conversations } = useConversations(compare !== null);
+  useRecordedRequest(first, change);
   const settingsFor = (conversation: Conversation): PlaygroundSettings =>
     conversation === second && compare !== null ? { ...settings, model: compare } : settings;
   const phases = [usePhase(first), usePhase(second)].slice(0, conversations.length);
@@ -73,7 +77,7 @@ export function PlaygroundPage() {
           <Chat conversations={conversations} phases={phases} settingsFor={settingsFor} onShowRequest={showRequest} />
         </div>
       </Page>
-      <CodeDrawer request={shown?.request ?? null} isSent={shown?.isSent ?? false} onClose={() => setShown(null)} />
+      {shown !== null && <CodeDrawer {...shown} onClose={() => setShown(null)} />}
     </PassagePanel>
   );
 }

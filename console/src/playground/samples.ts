@@ -5,19 +5,27 @@ export const LANGUAGES = ['curl', 'JavaScript', 'Python'] as const;
 /** A language that samples are written in. */
 export type SampleLanguage = (typeof LANGUAGES)[number];
 
-/** The request as code that runs as it is. */
-export function writeSample(language: SampleLanguage, request: PlaygroundRequest, origin: string): string {
-  if (language === 'curl') return toCurl(request.path, request.body, { option: '--no-buffer ' });
-  return language === 'JavaScript' ? writeJavaScript(request, origin) : writePython(request, origin);
+interface SampleService {
+  origin: string;
+  /** By default, the samples read the key from the environment. */
+  key?: string | undefined;
 }
 
-function writeJavaScript({ path, body }: PlaygroundRequest, origin: string): string {
+/** The request as code that runs as it is. */
+export function writeSample(language: SampleLanguage, request: PlaygroundRequest, service: SampleService): string {
+  const { key } = service;
+  if (language === 'curl')
+    return toCurl(request.path, request.body, { option: '--no-buffer ', ...(key !== undefined && { key }) });
+  return language === 'JavaScript' ? writeJavaScript(request, service) : writePython(request, service);
+}
+
+function writeJavaScript({ path, body }: PlaygroundRequest, { origin, key }: SampleService): string {
   const isChat = path === '/v1/chat/completions';
   const json = JSON.stringify(body, null, 2);
   return [
     `import OpenAI from 'openai';`,
     '',
-    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.${KEY_VARIABLE} });`,
+    `const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: ${key === undefined ? `process.env.${KEY_VARIABLE}` : `'${key}'`} });`,
     `const stream = await client.${isChat ? 'chat.completions' : 'responses'}.create(${json});`,
     'for await (const event of stream) {',
     isChat
@@ -27,17 +35,17 @@ function writeJavaScript({ path, body }: PlaygroundRequest, origin: string): str
   ].join('\n');
 }
 
-function writePython({ path, body }: PlaygroundRequest, origin: string): string {
+function writePython({ path, body }: PlaygroundRequest, { origin, key }: SampleService): string {
   const isChat = path === '/v1/chat/completions';
   const { knowledge_bases: bases, ...standard } = body;
   const fields = Object.entries(standard).map(([name, value]) => `    ${name}=${toPython(value, 1)},`);
   // The client rejects fields that it does not know, unless they are in extra_body.
   if (bases !== undefined) fields.push(`    extra_body=${toPython({ knowledge_bases: bases }, 1)},`);
   return [
-    'import os',
+    ...(key === undefined ? ['import os'] : []),
     'from openai import OpenAI',
     '',
-    `client = OpenAI(base_url="${origin}/v1", api_key=os.environ["${KEY_VARIABLE}"])`,
+    `client = OpenAI(base_url="${origin}/v1", api_key=${key === undefined ? `os.environ["${KEY_VARIABLE}"]` : `"${key}"`})`,
     `stream = client.${isChat ? 'chat.completions' : 'responses'}.create(`,
     ...fields,
     ')',

@@ -8,6 +8,8 @@ export interface PlaygroundSearch {
   /** Ids of knowledge bases, separated by commas. */
   kb?: string;
   mode?: PlaygroundMode;
+  /** Id of a recorded request that initializes the conversation. */
+  request?: string;
 }
 
 /** Parses the query of the address; unknown values are dropped. */
@@ -21,5 +23,6 @@ export function parsePlaygroundSearch(search: Record<string, unknown>): Playgrou
     compare: text('compare'),
     kb: text('kb'),
     mode: search['mode'] === 'responses' ? 'responses' : undefined,
+    request: text('request'),
   };
 }

@@ -1,15 +1,21 @@
-import { Button, Group, MultiSelect, NumberInput, Stack, TagsInput, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useKnowledgeBaseOptions } from '../api/use-knowledge-base-options.ts';
 import { useModels } from '../api/use-models.ts';
 import { REASONING_EFFORTS, RESPONSE_FORMATS, STOP_TEXTS, TEMPERATURE, TOOL_CHOICES, TOP_P } from '../api/values.ts';
-import { ChoiceField, FilterField, Segments, SelectField, SwitchField, TextAreaField } from '../ui/fields.tsx';
+import { ChoiceField, SelectField, SwitchField, TextAreaField } from '../ui/fields.tsx';
+import { FilterField } from '../ui/filter-field.tsx';
 import { fill } from '../ui/language.tsx';
+import { lazyPart } from '../ui/lazy-part.tsx';
+import { MultiSelect, TagsInput } from '../ui/list-inputs.tsx';
+import { NumberInput } from '../ui/number-input.tsx';
+import { Segments } from '../ui/segments.tsx';
 import { QueryError } from '../ui/states.tsx';
 import { Hint } from '../ui/text.tsx';
-import { EditorDialog } from './editor.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 import type { PlaygroundSettings } from './request.ts';
+
+const EditorDialog = lazyPart(() => import('./editor.tsx'), 'EditorDialog');
 
 const EXAMPLE_TOOLS = [
   {
@@ -109,6 +115,7 @@ function ModelFields({ settings, onChange, compare, onCompare }: SettingsProps) 
         onChange={(isComparing) => onCompare(isComparing ? other : null)}
       />
       <MultiSelect
+        isOnDemand
         label={playground.knowledge}
         placeholder={settings.knowledgeBases.length === 0 ? playground.noKnowledge : undefined}
         clearable
@@ -188,7 +195,7 @@ function EditorRow({ label, value, onEdit }: { label: string; value: string; onE
 function SamplingFields({ settings, onChange }: FieldsProps) {
   const playground = usePlaygroundMessages();
   const isChat = settings.mode === 'chat';
-  const shared = { placeholder: playground.default, hideControls: true };
+  const shared = { placeholder: playground.default };
   return (
     <>
       <Group grow align="flex-start">
@@ -247,6 +254,7 @@ function ChatOnlyFields({ settings, onChange }: FieldsProps) {
   return (
     <>
       <TagsInput
+        isOnDemand
         label={playground.stopTexts}
         description={playground.stopHelp}
         maxTags={STOP_TEXTS.maxItems}

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import type { Citation, RetrievedPassage } from '../answers/answer-events.ts';
 import { CitationLink, citationKey, numberCitations } from '../answers/citations.tsx';
 import { PassageList } from '../answers/passage-list.tsx';
-import { usePlaceText } from '../passages/passage-panel.tsx';
+import { usePlaceText } from '../passages/passage-view.tsx';
 import { Hint } from '../ui/text.tsx';
 import { usePlaygroundMessages } from './messages.ts';
 

@@ -4,10 +4,10 @@ import { defineMessages } from '../ui/language.tsx';
 export const useRequestMessages = defineMessages({
   title: ['Requests', 'Anfragen'],
   intro: [
-    'Every request to a model, also rejected ones. Ids, counts and times, no texts.',
-    'Jede Anfrage an ein Modell, auch abgelehnte. Kennungen, Anzahlen und Zeiten, keine Texte.',
+    'All requests to models, including rejected requests. Prompts and answers are stored only if an owner has enabled recording.',
+    'Alle Anfragen an Modelle, auch abgelehnte. Prompts und Antworten werden nur gespeichert, wenn ein Owner die Aufzeichnung eingeschaltet hat.',
   ],
-  search: ['Request id or error', 'Kennung oder Fehler'],
+  search: ['Id, error, key or person', 'ID, Fehler, Schlüssel, Person'],
   live: ['Live', 'Live'],
   empty: [
     'Requests to models appear here within a second of their end.',
@@ -53,7 +53,7 @@ export const useRequestMessages = defineMessages({
   batchLine: ['Line of a batch', 'Zeile eines Batches'],
   timeline: ['Timeline', 'Ablauf'],
   steps: {
-    screen: ['Screen {name}', 'Prüfung {name}'],
+    screen: ['Screen {name}', 'Prüfung ({name})'],
     search: ['Search {name}', 'Suche {name}'],
     tool: ['Tool {name}', 'Werkzeug {name}'],
     chat: ['{name}, turn {turn}', '{name}, Aufruf {turn}'],
@@ -70,8 +70,36 @@ export const useRequestMessages = defineMessages({
   openInPlayground: ['Open in playground', 'Im Playground öffnen'],
   asCurl: ['Request as curl', 'Anfrage als curl'],
   curlNote: [
-    'A template: the contents of requests are not recorded.',
-    'Eine Vorlage: Inhalte von Anfragen werden nicht aufgezeichnet.',
+    'Template: the contents of this request were not recorded.',
+    'Vorlage: Die Inhalte dieser Anfrage wurden nicht aufgezeichnet.',
+  ],
+  recordedCurlNote: [
+    'Recorded request body, redacted and with defaults.',
+    'Aufgezeichneter Body, geschwärzt und mit Vorgaben.',
+  ],
+  details: ['Details', 'Details'],
+  prompt: ['Prompt', 'Prompt'],
+  answer: ['Answer', 'Antwort'],
+  roles: {
+    system: ['System', 'System'],
+    developer: ['System', 'System'],
+    user: ['User', 'Nutzer'],
+    assistant: ['Model', 'Modell'],
+    call: ['Tool call', 'Werkzeugaufruf'],
+    tool: ['Tool result', 'Werkzeugergebnis'],
+  },
+  reasoning: ['Reasoning', 'Überlegung'],
+  turn: ['call {turn}', 'Aufruf {turn}'],
+  noAnswer: ['The model generated no output.', 'Das Modell hat keine Ausgabe erzeugt.'],
+  truncated: [
+    'Long texts are truncated. At most 65,536 characters of a prompt and of an answer are recorded.',
+    'Lange Texte sind gekürzt. Von Prompt und Antwort werden je höchstens 65.536 Zeichen aufgezeichnet.',
+  ],
+  expires: ['Recorded until {time}', 'Aufgezeichnet bis {time}'],
+  deleteContents: ['Delete contents', 'Inhalte löschen'],
+  deleteContentsText: [
+    'The prompt and the answer are deleted. The request stays in the log.',
+    'Prompt und Antwort werden gelöscht. Die Anfrage bleibt im Protokoll.',
   ],
   next: ['Next request', 'Nächste Anfrage'],
   previous: ['Previous request', 'Vorige Anfrage'],

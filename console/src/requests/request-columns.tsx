@@ -13,7 +13,7 @@ export type LoggedRequest = Schema<'LoggedRequest'>;
 const NONE = '–';
 
 /** The status with a dot: green for completed, amber for rejected, red for failed requests. */
-export function HttpStatus({ status, text = '' }: { status: number; text?: string }) {
+export function RequestStatus({ status, text = '' }: { status: number; text?: string }) {
   const color = status < 400 ? 'ok' : status < 500 ? 'warn' : 'bad';
   return (
     <span className="status" style={{ '--status-color': `var(--${color})` } as CSSProperties}>
@@ -49,7 +49,7 @@ export function useRequestColumns(
         </Text>
       ),
     },
-    status: { cell: ({ status }) => <HttpStatus status={status} /> },
+    status: { cell: ({ status }) => <RequestStatus status={status} /> },
     route: {
       cell: ({ route, is_batch: isBatch }) => (
         <Code className="plain-code" title={isBatch ? messages.batchLine : route}>

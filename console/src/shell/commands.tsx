@@ -1,14 +1,16 @@
-import { Kbd, Modal, Table, UnstyledButton } from '@mantine/core';
+import { Kbd, Table, UnstyledButton } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Search } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
+import { Modal } from '../ui/dialogs.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { isTyping } from '../ui/is-typing.ts';
+import { lazyPart } from '../ui/lazy-part.tsx';
 import { useCommonMessages } from '../ui/messages.ts';
 import { useCommandMessages } from './messages.ts';
 
 const loadPalette = () => import('./command-palette.tsx');
-const CommandPalette = lazy(async () => ({ default: (await loadPalette()).CommandPalette }));
+const CommandPalette = lazyPart(loadPalette, 'CommandPalette');
 
 const MODIFIER = /Mac|iPhone|iPad/.test(globalThis.navigator.userAgent) ? '⌘' : 'Ctrl';
 
@@ -35,11 +37,7 @@ export function Commands() {
           {MODIFIER} K
         </Kbd>
       </UnstyledButton>
-      {shown === 'palette' && (
-        <Suspense>
-          <CommandPalette onClose={close} onHelp={() => setShown('help')} />
-        </Suspense>
-      )}
+      {shown === 'palette' && <CommandPalette onClose={close} onHelp={() => setShown('help')} />}
       {shown === 'help' && <ShortcutHelp onClose={() => setShown(null)} />}
     </>
   );

@@ -3,7 +3,7 @@ import { defineMessages } from '../ui/language.tsx';
 /** Texts of the navigation and the header. */
 export const useNavigationMessages = defineMessages({
   chat: ['Chat', 'Chat'],
-  start: ['Start', 'Start'],
+  start: ['Start page', 'Startseite'],
   overview: ['Overview', 'Übersicht'],
   playground: ['Playground', 'Playground'],
   knowledgeBases: ['Knowledge bases', 'Wissensbasen'],
@@ -12,9 +12,14 @@ export const useNavigationMessages = defineMessages({
   guardrails: ['Guardrails', 'Richtlinien'],
   mcpServers: ['MCP servers', 'MCP-Server'],
   keys: ['API keys', 'API-Schlüssel'],
+  presets: ['Chat presets', 'Chat-Vorlagen'],
   members: ['People', 'Personen'],
   requests: ['Requests', 'Anfragen'],
+  feedback: ['Feedback', 'Rückmeldungen'],
   usage: ['Usage', 'Verbrauch'],
+  alerts: ['Alerts', 'Meldungen'],
+  channels: ['Channels', 'Kanäle'],
+  budgets: ['Budgets', 'Budgets'],
   models: ['Models', 'Modelle'],
   cache: ['Prompt cache', 'Prompt-Cache'],
   organizations: ['Organizations', 'Organisationen'],
@@ -38,7 +43,7 @@ export const useNavigationMessages = defineMessages({
 /** Texts of the search and its commands. */
 export const useCommandMessages = defineMessages({
   open: ['Search and commands', 'Suche und Befehle'],
-  placeholder: ['Search pages, knowledge bases, models, keys …', 'Seiten, Wissensbasen, Modelle, Schlüssel suchen …'],
+  placeholder: ['Search pages, knowledge bases, models, keys …', 'Seiten, Wissensbasen, Modelle … suchen'],
   empty: ['Nothing found.', 'Nichts gefunden.'],
   pages: ['Pages', 'Seiten'],
   create: ['Create', 'Anlegen'],

@@ -15,6 +15,9 @@ import {
   Plug,
   Settings,
   Shield,
+  SlidersHorizontal,
+  ThumbsUp,
+  TriangleAlert,
   Users,
 } from 'lucide-react';
 import type { Session } from '../api/session.ts';
@@ -27,13 +30,18 @@ interface NavigationTarget {
   scope?: Session['scopes'][number];
   /** Whether it is not for viewers, who may only read. */
   isForWriters?: boolean;
+  /** Whether only owners of the organization see the entry. */
+  isForOwners?: boolean;
 }
 
 /** Whether a user may open a page. */
 export const mayOpen = (
-  { scope, isForWriters = false }: NavigationTarget,
-  { scopes, organization }: Pick<Session, 'scopes' | 'organization'>,
-): boolean => (scope === undefined || scopes.includes(scope)) && (!isForWriters || organization.role !== 'viewer');
+  { scope, isForWriters = false, isForOwners = false }: NavigationTarget,
+  { scopes, organization: { role } }: Pick<Session, 'scopes' | 'organization'>,
+): boolean =>
+  (scope === undefined || scopes.includes(scope)) &&
+  (!isForWriters || role !== 'viewer') &&
+  (!isForOwners || role === 'owner');
 
 interface NavigationItem extends NavigationTarget {
   icon: LucideIcon;
@@ -67,14 +75,26 @@ export const NAVIGATION: readonly { heading: keyof NavigationMessages | null; it
     items: [
       { to: '/overview', label: 'overview', icon: BarChart3 },
       { to: '/requests', label: 'requests', icon: List },
+      { to: '/feedback', label: 'feedback', icon: ThumbsUp, isForOwners: true },
       { to: '/usage', label: 'usage', icon: CircleDollarSign },
+      {
+        to: '/alerts',
+        label: 'alerts',
+        icon: TriangleAlert,
+        tabs: [
+          { to: '/alerts', label: 'alerts' },
+          { to: '/alerts/channels', label: 'channels', scope: 'keys' },
+          { to: '/alerts/budgets', label: 'budgets', scope: 'keys' },
+        ],
+      },
       { to: '/audit', label: 'audit', icon: FileText, scope: 'admin' },
     ],
   },
   {
     heading: 'manage',
     items: [
-      { to: '/models', label: 'models', icon: Cpu, scope: 'admin' },
+      { to: '/models', label: 'models', icon: Cpu },
+      { to: '/presets', label: 'presets', icon: SlidersHorizontal, scope: 'keys', isForWriters: true },
       { to: '/members', label: 'members', icon: Users },
       {
         to: '/settings',

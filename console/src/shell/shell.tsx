@@ -1,11 +1,14 @@
-import { Anchor, AppShell, Burger, Group, Text } from '@mantine/core';
+import { ActionIcon, Anchor, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Menu, X } from 'lucide-react';
 import { useEffect, useMemo } from 'react';
 import { useSession } from '../api/session.ts';
+import { Icon } from '../ui/icon.tsx';
 import { PRODUCT, useCommonMessages } from '../ui/messages.ts';
 import { Page, PageTabs } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
+import { AlertBell } from './alert-bell.tsx';
 import { useNavigationMessages } from './messages.ts';
 import { findItem, findTarget, mayOpen } from './navigation.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -18,27 +21,25 @@ export function Shell() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when another page opens.
   useEffect(close, [path]);
   return (
-    <AppShell
-      header={{ height: { base: 48, sm: 0 } }}
-      navbar={{ width: { base: '100%', sm: 56, md: 228 }, breakpoint: 'sm', collapsed: { mobile: !isMenuOpen } }}
-    >
+    <div className="shell" data-menu={isMenuOpen || undefined}>
       <Anchor href="#content" className="skip-link">
         {nav.skip}
       </Anchor>
-      <AppShell.Header hiddenFrom="sm">
-        <Group h="100%" px="md" gap="sm" wrap="nowrap">
-          <Burger opened={isMenuOpen} onClick={toggle} size="sm" aria-label={nav.menu} />
-          <img src="/favicon.svg" width={22} height={22} alt="" />
-          <Text fw={600}>{PRODUCT}</Text>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar className="sidebar">
+      <header className="shell-head">
+        <ActionIcon onClick={toggle} aria-label={nav.menu} aria-expanded={isMenuOpen}>
+          <Icon icon={isMenuOpen ? X : Menu} />
+        </ActionIcon>
+        <img src="/favicon.svg" width={22} height={22} alt="" />
+        <Text fw={600}>{PRODUCT}</Text>
+        <AlertBell isCompact />
+      </header>
+      <div className="sidebar">
         <Sidebar path={path} />
-      </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+      </div>
+      <main id="content" tabIndex={-1}>
         <PermittedPage path={path} />
-      </AppShell.Main>
-    </AppShell>
+      </main>
+    </div>
   );
 }
 

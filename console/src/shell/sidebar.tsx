@@ -26,6 +26,7 @@ import { api } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { Icon } from '../ui/icon.tsx';
 import { PRODUCT } from '../ui/messages.ts';
+import { AlertBell } from './alert-bell.tsx';
 import { Commands } from './commands.tsx';
 import { useNavigationMessages } from './messages.ts';
 import { findItem, mayOpen, NAVIGATION } from './navigation.ts';
@@ -37,6 +38,7 @@ export function Sidebar({ path }: { path: string }) {
     <>
       <OrganizationMenu />
       <Commands />
+      <AlertBell />
       <Navigation path={path} />
       <AccountMenu />
     </>
@@ -73,7 +75,7 @@ function Navigation({ path }: { path: string }) {
       <a href="/docs/guide" className="sidebar-item" title={nav.guide}>
         <SidebarLabel icon={LifeBuoy} label={nav.guide} />
       </a>
-      <a href="/docs" className="sidebar-item" title={nav.reference}>
+      <a href="/docs/guide/api/all" className="sidebar-item" title={nav.reference}>
         <SidebarLabel icon={BookText} label={nav.reference} />
       </a>
     </nav>

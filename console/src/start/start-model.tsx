@@ -1,5 +1,5 @@
 import { Alert, Button, Group, List, Progress, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
 import { api, body, pollEvery } from '../api/client.ts';
 import { useRefresh } from '../api/refresh.ts';
 import type { Schema } from '../api/types.ts';
@@ -11,12 +11,18 @@ import { useStartMessages } from './messages.ts';
 
 const PROGRESS_MS = 1_000;
 
+/** Loads the models that operators can pull. */
+export const modelFilesQuery = queryOptions({
+  queryKey: ['model-files'],
+  queryFn: () => body(api.GET('/v1/admin/model-files')),
+});
+
 /**
  * Offers operators a real chat model while only the bundled one answers, with models for retrieval, and shows their
  * downloads. Nothing else.
  */
 export function StartModel() {
-  const files = useQuery({ queryKey: ['model-files'], queryFn: () => body(api.GET('/v1/admin/model-files')) });
+  const files = useQuery(modelFilesQuery);
   if (files.data === undefined) return null;
   const { available, suggested, suggested_for_retrieval } = files.data;
   const chat = available.find(({ name }) => name === suggested);

@@ -1,7 +1,8 @@
-import { Button, Group, Menu, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useContext, useState } from 'react';
 import { useRefresh } from '../api/refresh.ts';
+import { Modal } from './dialogs.tsx';
 import { useCommonMessages } from './messages.ts';
 import { InRowMenu } from './row-menu.tsx';
 import { MutationError } from './states.tsx';
@@ -84,7 +85,12 @@ export function RowButton({ label, name, ...button }: RowButtonProps) {
   }
   const { color, loading = false, onClick } = button;
   return (
-    <Menu.Item aria-label={accessibleName} {...(color === 'red' && { color })} disabled={loading} onClick={onClick}>
+    <Menu.Item
+      aria-label={accessibleName}
+      {...(color === 'red' && { c: 'var(--bad)' })}
+      disabled={loading}
+      onClick={onClick}
+    >
       {label}
     </Menu.Item>
   );

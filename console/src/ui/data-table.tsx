@@ -78,12 +78,13 @@ export function DataTable<T>({
               {...openProps(rowKey(item) === openKey, onOpen && (() => onOpen(item)))}
             >
               {table.columns.map(({ heading, cell, isNumber }) => (
-                <Table.Td key={heading} role="cell" data-heading={heading} ta={isNumber ? 'end' : undefined}>
+                <Table.Td key={heading} role="cell" data-heading={heading} className={numberClass(isNumber)}>
                   {cell(item)}
                 </Table.Td>
               ))}
               {hasActions && (
-                <Table.Td role="cell" data-heading={common.actions}>
+                // Clicks on an action or its dialog do not open the row.
+                <Table.Td role="cell" data-heading={common.actions} onClick={(event) => event.stopPropagation()}>
                   <Group gap={4} wrap="nowrap" justify="flex-end">
                     {mainAction?.(item)}
                     {actions && <RowMenu>{actions(item)}</RowMenu>}
@@ -97,6 +98,8 @@ export function DataTable<T>({
     </Table.ScrollContainer>
   );
 }
+
+const numberClass = (isNumber = false) => (isNumber ? 'number-cell' : undefined);
 
 /** Properties of a row that opens its item; none without `open`. */
 const openProps = (isOpen: boolean, open: (() => void) | undefined) =>
@@ -113,7 +116,7 @@ const openProps = (isOpen: boolean, open: (() => void) | undefined) =>
 function Heading({ column: { heading, isNumber, sort } }: { column: Column<never> }) {
   const sorted = sort && (sort.order === 'asc' ? 'ascending' : 'descending');
   return (
-    <Table.Th role="columnheader" ta={isNumber ? 'end' : undefined} aria-sort={sorted}>
+    <Table.Th role="columnheader" className={numberClass(isNumber)} aria-sort={sorted}>
       {sort === undefined ? (
         heading
       ) : (

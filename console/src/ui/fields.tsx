@@ -1,22 +1,15 @@
 import {
-  Autocomplete,
   Checkbox,
   type CheckboxGroupProps,
   type CheckboxProps,
   JsonInput,
   type JsonInputProps,
-  MultiSelect,
-  type MultiSelectProps,
-  NumberInput,
-  type NumberInputProps,
   PasswordInput,
   type PasswordInputProps,
-  SegmentedControl,
   Select,
   type SelectProps,
   Switch,
   type SwitchProps,
-  TagsInput,
   type TagsInputProps,
   Textarea,
   type TextareaProps,
@@ -27,7 +20,10 @@ import { type ComponentType, type FormEvent, type ReactNode, useState } from 're
 import { PASSWORD } from '../api/values.ts';
 import { parseJson } from './json.ts';
 import { fill } from './language.tsx';
+import { Autocomplete, MultiSelect, TagsInput } from './list-inputs.tsx';
 import { type CommonMessages, useCommonMessages } from './messages.ts';
+import { NumberInput } from './number-input.tsx';
+import { type Options, toOptions } from './segments.tsx';
 import { useFormFailure } from './validated-form.tsx';
 
 interface InputProps {
@@ -94,9 +90,9 @@ function describeInvalid(input: HTMLInputElement, common: CommonMessages): strin
 
 export const TextField = withFieldError(withValue<TextInputProps, 'value'>(TextInput, 'value'));
 export const TextAreaField = withFieldError(withValue<TextareaProps, 'value'>(Textarea, 'value'));
-export const NumberField = withFieldError<NumberInputProps>(NumberInput);
+export const NumberField = withFieldError(NumberInput);
 export const SelectField = withFieldError<SelectProps>(Select);
-export const MultiSelectField = withFieldError<MultiSelectProps>(MultiSelect);
+export const MultiSelectField = withFieldError(MultiSelect);
 export const AutocompleteField = withFieldError(Autocomplete);
 export const TagsField = withFieldError((props: TagsInputProps) => {
   const [text, setText] = useState('');
@@ -133,15 +129,6 @@ export function NameField(props: FieldProps<ValueProps<TextInputProps, string>>)
   return <TextField param="name" label={common.name} required data-autofocus {...props} />;
 }
 
-interface Options<Value extends string> {
-  values: readonly Value[];
-  /** Default: the values. */
-  labels?: Readonly<Record<Value, string>>;
-}
-
-const toOptions = <Value extends string>({ values, labels }: Options<Value>) =>
-  values.map((value) => ({ value, label: labels?.[value] ?? value }));
-
 type ChoiceProps<Value extends string> = FieldProps<Omit<SelectProps, 'data' | 'value' | 'onChange'>> &
   Options<Value> & { value: Value; onChange(value: NoInfer<Value>): void };
 
@@ -150,49 +137,4 @@ export function ChoiceField<Value extends string>({ values, labels, onChange, ..
   const data = toOptions({ values, ...(labels && { labels }) });
   const change = (value: string | null) => value !== null && onChange(value as Value);
   return <SelectField allowDeselect={false} data={data} onChange={change} {...props} />;
-}
-
-interface FilterProps<Value extends string> extends Omit<SelectProps, 'data' | 'value' | 'onChange'> {
-  label: string;
-  /** Whether the label stands above the field; otherwise only screen readers have it. */
-  isLabelled?: boolean;
-  data: readonly (Value | { value: Value; label: string })[];
-  /** Undefined: not filtered. */
-  value: Value | undefined;
-  onChange(value: Value | undefined): void;
-}
-
-/** Filters a list by one value, or not. The placeholder, the label by default, says what is shown then. */
-export function FilterField<Value extends string>({
-  label,
-  isLabelled,
-  data,
-  value,
-  onChange,
-  ...props
-}: FilterProps<Value>) {
-  const change = (next: string | null) => onChange((next ?? undefined) as Value | undefined);
-  const named = isLabelled ? { label } : { 'aria-label': label };
-  const shared = { ...named, placeholder: label, clearable: true, data: [...data], onChange: change };
-  return <Select {...shared} value={value ?? null} {...props} />;
-}
-
-interface SegmentsProps<Value extends string> extends Options<Value> {
-  label: string;
-  value: Value;
-  onChange(value: NoInfer<Value>): void;
-  fullWidth?: boolean;
-}
-
-/** Selects one of a few values, all of which are shown. */
-export function Segments<Value extends string>({
-  label,
-  onChange,
-  fullWidth,
-  value,
-  ...options
-}: SegmentsProps<Value>) {
-  const width = fullWidth ? { fullWidth } : { w: 'fit-content' };
-  const change = (next: string) => onChange(next as Value);
-  return <SegmentedControl aria-label={label} data={toOptions(options)} value={value} onChange={change} {...width} />;
 }

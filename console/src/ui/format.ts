@@ -36,6 +36,8 @@ export function useFormat() {
       /** The UTC day of Unix seconds. */
       day: (seconds: number) => day.format(seconds * 1000),
       number: (value: number) => number.format(value),
+      /** A score with two digits after the decimal separator. */
+      score: (value: number) => value.toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
       /** `1.2K`: for axes and details. */
       compact: (value: number) => compact.format(value),
       duration,

@@ -68,7 +68,7 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
           </Anchor>
         )}
         {onRetry !== undefined && !hasNoSession && (
-          <Button size="xs" variant="light" color="red" onClick={onRetry}>
+          <Button size="xs" variant="default" onClick={onRetry}>
             {common.retry}
           </Button>
         )}

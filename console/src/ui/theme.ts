@@ -27,6 +27,19 @@ export const theme = createTheme({
       '#1d3aab',
       '#182f8a',
     ],
+    // The neutral tokens of the dark theme: text, borders, hovered and other surfaces.
+    dark: [
+      '#eceef2',
+      '#c4c9d3',
+      '#9ca3b0',
+      '#737a87',
+      '#343842',
+      '#24272e',
+      '#1c1f25',
+      '#131519',
+      '#181b20',
+      '#0d0e11',
+    ],
   },
   fontFamily: FONTS,
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, "Liberation Mono", monospace',
@@ -70,6 +83,8 @@ export const theme = createTheme({
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray', size: 30 } },
     Paper: { defaultProps: { radius: 'lg' } },
     Card: { defaultProps: { radius: 'lg' } },
+    // The placeholder is no menu item, which `role="menu"` does not allow.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { openDelay: 300 } },
     Alert: { defaultProps: { radius: 'lg' } },
   },
@@ -91,6 +106,8 @@ export const resolveVariables: CSSVariablesResolver = () => {
     '--mantine-color-error': 'var(--bad)',
     '--mantine-color-red-text': 'var(--bad)',
     '--mantine-color-gray-light-color': 'var(--muted)',
+    '--mantine-color-red-light': 'color-mix(in srgb, var(--bad) 12%, var(--surface))',
+    '--mantine-color-yellow-light': 'color-mix(in srgb, var(--warn) 12%, var(--surface))',
   };
   return { variables: {}, light: tokens, dark: tokens };
 };

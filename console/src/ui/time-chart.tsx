@@ -1,11 +1,12 @@
 import { Paper, ScrollArea, Skeleton, Table, Text, Title } from '@mantine/core';
-import { lazy, Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useFormat } from './format.ts';
 import { useLanguage } from './language.tsx';
+import { lazyPart } from './lazy-part.tsx';
 import { useCommonMessages } from './messages.ts';
 import type { Series, TimeChartData } from './time-series.ts';
 
-const TimePlot = lazy(() => import('./time-plot.tsx'));
+const TimePlot = lazyPart(() => import('./time-plot.tsx'), 'default', <Skeleton height={230} />);
 
 const DAY_SECONDS = 86_400;
 
@@ -21,7 +22,7 @@ export function TimeChart({ label, times, series, format, isBars = false, isDays
   const isEmpty = series.every(({ values }) => values.every((value) => value === null || value === 0));
   return (
     <Paper withBorder p="md" component="section" aria-label={label}>
-      <Title order={3} size="h6" mb="xs">
+      <Title order={2} size="h6" mb="xs">
         {label}
       </Title>
       {isEmpty ? (
@@ -30,18 +31,16 @@ export function TimeChart({ label, times, series, format, isBars = false, isDays
         </Text>
       ) : (
         <>
-          <Suspense fallback={<Skeleton height={230} />}>
-            <TimePlot
-              label={describe(label, series, format)}
-              timeLabel={common.time}
-              times={times}
-              series={series}
-              format={format}
-              isBars={isBars}
-              tick={tick}
-              time={time}
-            />
-          </Suspense>
+          <TimePlot
+            label={describe(label, series, format)}
+            timeLabel={common.time}
+            times={times}
+            series={series}
+            format={format}
+            isBars={isBars}
+            tick={tick}
+            time={time}
+          />
           <details>
             <Text component="summary" size="sm" style={{ cursor: 'pointer' }}>
               {common.showTable}

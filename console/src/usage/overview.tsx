@@ -2,7 +2,7 @@ import { SimpleGrid, Stack } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
 import { EngineHealth } from '../models/engine-health.tsx';
-import { FilterField } from '../ui/fields.tsx';
+import { FilterField } from '../ui/filter-field.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
 import { Page, Section } from '../ui/page.tsx';
@@ -23,6 +23,8 @@ export function OverviewPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const period = toPeriod(search.period);
+  // Waits for the figures to avoid a layout shift.
+  const { isPending } = useSummary(period);
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true });
   return (
@@ -32,7 +34,7 @@ export function OverviewPage() {
       action={<PeriodSelect value={period} onChange={(next) => change({ period: next })} />}
     >
       <Figures model={search.model} period={period} onModel={(model) => change({ model })} />
-      {scopes.includes('admin') && <EngineHealth />}
+      {scopes.includes('admin') && !isPending && <EngineHealth />}
     </Page>
   );
 }

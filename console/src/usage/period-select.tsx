@@ -1,5 +1,5 @@
 import { SUMMARY_PERIODS } from '../api/address-values.ts';
-import { Segments } from '../ui/fields.tsx';
+import { Segments } from '../ui/segments.tsx';
 import { useOverviewMessages } from './messages.ts';
 import type { Period } from './summary.ts';
 

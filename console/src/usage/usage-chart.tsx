@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core';
 import { useMemo, useState } from 'react';
-import { Segments } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
+import { Segments } from '../ui/segments.tsx';
 import { TimeChart } from '../ui/time-chart.tsx';
 import { useOverviewMessages, useUsageMessages } from './messages.ts';
 import { DAY_SECONDS, MEASURES, type Measure, startOfPeriod, type UsageRow } from './usage-rows.ts';

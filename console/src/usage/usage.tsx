@@ -1,10 +1,11 @@
-import { Button, Group, MultiSelect, SimpleGrid } from '@mantine/core';
+import { Button, Group, SimpleGrid } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useSession } from '../api/session.ts';
 import { ChoiceField } from '../ui/fields.tsx';
 import { useFormat } from '../ui/format.ts';
 import { fill } from '../ui/language.tsx';
+import { MultiSelect } from '../ui/list-inputs.tsx';
 import { Page } from '../ui/page.tsx';
 import { Stat } from '../ui/stat.tsx';
 import { EmptyState, UnfinishedQueries } from '../ui/states.tsx';

@@ -89,7 +89,7 @@ function changeRoutes(app: App, deps: AccountAdminDeps): void {
     {
       schema: {
         summary: 'Revoke an API key',
-        description: `For good, in every process within a second. ${RIGHTS}`,
+        description: `Revokes the key permanently, in all processes within a second. ${RIGHTS}`,
         tags,
         params,
         response: { 200: ApiKey },

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListOrder, ListQuery } from '../../db/page.ts';
+import { Nullable, UnixSeconds } from '../../http/schema-types.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 import { Limits, LimitsInput, NonBlankText } from '../fields.ts';
@@ -16,8 +17,6 @@ const MAX_LIFETIME_SECONDS = 315_360_000;
 const MAX_OVERLAP_SECONDS = 2_678_400;
 
 const Micros = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const orNull = <T extends ReturnType<typeof Type.Object>>(schema: T) => Type.Union([schema, Type.Null()]);
-
 const BudgetInput = Type.Object({
   period: Type.Enum(['day', 'month', 'total'], { description: 'UTC days and months.' }),
   limit_micros: Type.Integer({ ...Micros, description: 'Calls that could exceed it fail with 402.' }),
@@ -140,10 +139,10 @@ const fields = {
   scopes: Type.Array(Type.String()),
   models: Type.Union([Type.Array(Type.String()), Type.Null()]),
   knowledge_base_ids: Type.Union([Type.Array(Type.String()), Type.Null()]),
-  limits: orNull(Limits),
+  limits: Nullable(Limits),
   default_limits: Limits,
-  budget: orNull(Budget),
-  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  budget: Nullable(Budget),
+  created_at: UnixSeconds,
   expires_at: Time('Unix seconds; null: never.'),
   revoked_at: Time('Unix seconds; null: not revoked.'),
   last_used_at: Time('Unix seconds, up to two minutes behind; null: not used yet.'),

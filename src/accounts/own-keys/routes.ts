@@ -16,7 +16,7 @@ export function ownKeyRoutes(app: App, deps: AccountAdminDeps): void {
     {
       schema: {
         summary: 'Get the limits of own keys',
-        description: 'What people of the organization may give to keys of their own. Open to all users.',
+        description: 'Returns the limits of keys that people create for themselves. All users can read them.',
         tags,
         response: { 200: KeyPolicy },
       },
@@ -29,7 +29,7 @@ export function ownKeyRoutes(app: App, deps: AccountAdminDeps): void {
     {
       schema: {
         summary: 'Change the limits of own keys',
-        description: 'Keys that exist stay as they are. Requires the scope `keys`.',
+        description: 'Does not change existing keys. Requires the scope `keys`.',
         tags,
         body: UpdateKeyPolicy,
         response: { 200: KeyPolicy },
@@ -47,7 +47,7 @@ function personalRoutes(app: App, deps: AccountAdminDeps): void {
     {
       schema: {
         summary: 'List your own keys',
-        description: 'The newest 100, with revoked and expired ones. For users of the console.',
+        description: 'Returns the newest 100 keys, including revoked and expired keys. Only for users of the console.',
         tags,
         response: { 200: OwnKeyList },
       },
@@ -61,7 +61,7 @@ function personalRoutes(app: App, deps: AccountAdminDeps): void {
       schema: {
         summary: 'Create a key of your own',
         description:
-          'Within the limits of `/v1/key-policy`. Returns the secret, which is shown once. The key is revoked when you leave the organization or become a viewer.',
+          'The key must be within the limits of `/v1/key-policy`. Returns the secret, which is shown only once. The key is revoked when you leave the organization or become a viewer.',
         tags,
         body: CreateOwnKey,
         response: { 200: ApiKeyWithSecret },
@@ -75,7 +75,7 @@ function personalRoutes(app: App, deps: AccountAdminDeps): void {
     {
       schema: {
         summary: 'Revoke a key of your own',
-        description: 'For good, in every process within a second.',
+        description: 'Revokes the key permanently, in all processes within a second.',
         tags,
         params: KeyParams,
         response: { 200: ApiKey },

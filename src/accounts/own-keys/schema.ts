@@ -22,7 +22,7 @@ export const UpdateKeyPolicy = Type.Object(
     budget,
   },
   {
-    description: 'Replaces the policy as a whole. The other fields bound each key, not the keys of a person together.',
+    description: 'Replaces the whole policy. The limits apply to each key separately.',
     examples: [{ enabled: true, max_keys: 2, max_lifetime_seconds: 7_776_000, models: ['general-8b'] }],
   },
 );
@@ -47,7 +47,7 @@ export type KeyPolicy = Static<typeof KeyPolicy>;
 export const CreateOwnKey = Type.Object(
   { name, scopes, models, knowledge_base_ids, limits, budget, expires_at, expires_in },
   {
-    description: 'Absent fields get what the policy of the organization allows at most.',
+    description: "Absent fields get the maximum values of the organization's policy.",
     examples: [{ name: 'Notebook', scopes: ['inference'], expires_in: 604_800 }],
   },
 );

@@ -9,6 +9,7 @@ import { residentBytes } from '../../health/resident-bytes.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type MetricsSnapshot, renderSnapshots } from '../../lib/metrics.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { restartDelayMs } from '../../lib/restart-delay.ts';
 import { RpcPeer } from '../../lib/rpc-peer.ts';
 import { socketPath } from '../command-client.ts';
 import {
@@ -21,9 +22,6 @@ import {
 } from './process-calls.ts';
 
 const MODULE = fileURLToPath(new URL('./api-process.js', import.meta.url));
-/** Backoff of restarts: none after the first crash, then doubled. */
-const MIN_RESTART_DELAY_MS = 250;
-const MAX_RESTART_DELAY_MS = 30_000;
 /** A process that has been ready for this long had started well: the backoff begins again. */
 const STABLE_MS = 60_000;
 /** Time limit of the metrics and of a reload of one process. */
@@ -206,8 +204,7 @@ export class ApiProcesses {
     }
     slot.failures = performance.now() - slot.readyAtMs > STABLE_MS ? 0 : slot.failures + 1;
     slot.restarts += 1;
-    const restartInMs =
-      slot.failures <= 1 ? 0 : Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (slot.failures - 2));
+    const restartInMs = slot.failures <= 1 ? 0 : restartDelayMs(slot.failures - 2);
     this.#options.logger.error({ api: name, how, reason: failure, restartInMs }, 'api process ended, restarting');
     slot.timer = setTimeout(() => this.#spawn(slot), restartInMs);
   }

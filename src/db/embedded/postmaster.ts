@@ -8,6 +8,7 @@ import { isProcessRunning } from '../../lib/is-process-running.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { readOptionalFile } from '../../lib/read-optional-file.ts';
+import { CANNOT_CONNECT_NOW } from '../sql-states.ts';
 import { readSystemIdentifier } from './cluster-folder.ts';
 import { DATABASE_NAME, DATABASE_USER, SOCKET_PORT } from './settings.ts';
 import { SOCKET_NAME, type SocketFolder } from './socket-folder.ts';
@@ -20,8 +21,6 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 /** Interval of the log message that the service is still waiting. */
 const PROGRESS_MS = 10_000;
-/** SQLSTATE `cannot_connect_now`: the server is starting, recovering or shutting down. */
-const CANNOT_CONNECT_NOW = '57P03';
 
 /** Parsed `postmaster.pid`. */
 export interface PidFile {

@@ -28,6 +28,9 @@ describe('the log of the embedded server', () => {
     assert.equal(level('startup|1|00000|LOG:  database system was shut down at 2026-01-01'), 'debug');
     assert.equal(level('postmaster|1|00000|LOG:  database system is ready to accept connections'), 'debug');
     assert.equal(level('autovacuum worker|1|XX001|WARNING:  page verification failed'), 'warn');
+    assert.equal(level('autovacuum worker|1|57014|ERROR:  canceling autovacuum task'), 'debug');
+    assert.equal(level('autovacuum worker|1|XX001|ERROR:  invalid page in block 3'), 'error');
+    assert.equal(level('checkpointer|1|57014|ERROR:  canceling statement'), 'error');
     assert.equal(level('checkpointer|1|53100|ERROR:  could not write to file'), 'error');
     assert.equal(level('postmaster|1|F0000|FATAL:  could not create lock file'), 'error');
     assert.equal(level('client backend|1|57P01|FATAL:  terminating connection'), 'debug');

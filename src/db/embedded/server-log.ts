@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../lib/logger.ts';
+import { QUERY_CANCELED } from '../sql-states.ts';
 
 /** One message of PostgreSQL's log. */
 export interface ServerMessage {
@@ -28,11 +29,13 @@ export function parseLogLine(line: string): ServerMessage | null {
  * Log level of a message in Quire's log. Errors of statements are logged by the code that sent them, without the values
  * that PostgreSQL quotes. At shutdown, every ended connection is such an error.
  */
-export function logLevel({ backend, severity, message }: ServerMessage): 'debug' | 'info' | 'warn' | 'error' {
+export function logLevel({ backend, sqlState, severity, message }: ServerMessage): 'debug' | 'info' | 'warn' | 'error' {
   if (severity === 'PANIC') return 'error';
   if (backend.endsWith('client backend')) return 'debug';
   // It warns that there is no command for each segment, which is intended (`archiveSettings`).
   if (backend === 'archiver') return 'debug';
+  // Autovacuum gives way to a statement that waits for its lock, and starts again later.
+  if (severity === 'ERROR' && sqlState === QUERY_CANCELED && backend === 'autovacuum worker') return 'debug';
   if (severity === 'FATAL' || severity === 'ERROR') return 'error';
   if (severity === 'WARNING') return 'warn';
   // Logged, because operators wait for crash recovery, which may take minutes.

@@ -60,7 +60,7 @@ export class EngineHost {
     };
     return {
       call: async (method, input, signal) => {
-        if (method === 'acquire') return this.#acquire(input as AcquireInput, held, sentFacts);
+        if (method === 'acquire') return this.#acquire(input as AcquireInput, held, sentFacts, signal);
         const { handle, parameters = [] } = input as EngineCallInput;
         if (method === 'release') return this.#release(held, handle);
         return callEngine(find(handle), method, parameters, signal);
@@ -77,11 +77,17 @@ export class EngineHost {
     input: AcquireInput,
     held: Map<number, HeldEngine>,
     sentFacts: Map<number, string>,
+    signal: AbortSignal,
   ): Promise<AcquiredEngine | null> {
     const owner = {} as HeldEngine;
     const started = await this.#source.startShared(input, owner);
     const startedEngine = findEngine(started);
     if (startedEngine === null) return null;
+    // The process ended while the engine started, so that it gets no handle to release.
+    if (signal.aborted) {
+      await this.#source.release(startedEngine.engine, owner);
+      return null;
+    }
     const handle = this.#nextNumber++;
     held.set(handle, Object.assign(owner, { started, runtime: startedEngine.engine }));
     const facts = describeEngine(started, startedEngine.engine);

@@ -26,7 +26,7 @@ export interface ServerCheck {
   error: string | null;
 }
 
-/** The result of testing one feature of a server. `error` is the reason of a failure; null when the feature works. */
+/** Result of a feature test. `error` is null if the feature works. */
 export interface FeatureCheck {
   name: 'streaming' | 'tools' | 'schema';
   error: string | null;

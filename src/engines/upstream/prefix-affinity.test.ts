@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AWKWARD_TEXTS } from '../../../test/support/awkward.ts';
 import type { ChatMessage, ChatPrompt } from '../engine.ts';
-import { affinityKey, chooseWithinBound, LOAD_FACTOR, rankReplicas } from './prefix-affinity.ts';
+import { affinityKey, CACHED_SLACK, chooseWithinBound, LOAD_FACTOR, rankReplicas } from './prefix-affinity.ts';
 
 const chat = (...messages: [ChatMessage['role'], string | null][]): ChatPrompt => ({
   kind: 'chat',
@@ -97,18 +97,18 @@ describe('chooseWithinBound', () => {
 
   it('takes the first of the order while its load is within the bound, then the next ones', () => {
     const order = [2, 0, 1];
-    assert.equal(chooseWithinBound(healthy(0, 0, 0), order, nothingTried), 2);
+    assert.equal(chooseWithinBound(healthy(0, 0, 0), { order }, nothingTried), 2);
     // (8 + 1) * 1.25 / 3 = 3.75, so at most 4.
-    assert.equal(chooseWithinBound(healthy(2, 3, 3), order, nothingTried), 2);
-    assert.equal(chooseWithinBound(healthy(2, 2, 4), order, nothingTried), 0);
-    assert.equal(chooseWithinBound(healthy(4, 0, 4), order, nothingTried), 1);
+    assert.equal(chooseWithinBound(healthy(2, 3, 3), { order }, nothingTried), 2);
+    assert.equal(chooseWithinBound(healthy(2, 2, 4), { order }, nothingTried), 0);
+    assert.equal(chooseWithinBound(healthy(4, 0, 4), { order }, nothingTried), 1);
   });
 
   it('never gives a replica more than the factor of the mean, rounded up, whatever the keys', () => {
     const replicas = healthy(0, 0, 0, 0);
     const order = rankReplicas('the same key', urlsOf(4));
     for (let total = 1; total <= 200; total += 1) {
-      const index = chooseWithinBound(replicas, order, nothingTried);
+      const index = chooseWithinBound(replicas, { order }, nothingTried);
       assert.ok(index !== null);
       (replicas[index] as { inFlight: number }).inFlight += 1;
       const most = Math.max(...replicas.map(({ inFlight }) => inFlight));
@@ -116,17 +116,35 @@ describe('chooseWithinBound', () => {
     }
   });
 
+  it('exceeds the bound by the slack for the replica that has the prefix, and for no other', () => {
+    const order = [0, 1, 2, 3];
+    // With the others idle, the bound is 1: (2 + 1) * 1.25 / 4 = 0.94.
+    for (const [busy, expected] of [
+      [CACHED_SLACK, 3],
+      [1 + CACHED_SLACK, 0],
+    ] as const) {
+      const replicas = healthy(0, 0, 0, busy);
+      const isLast = (index: number) => index === 3;
+      assert.equal(chooseWithinBound(replicas, { last: 3, order }, nothingTried), expected);
+      assert.equal(chooseWithinBound(replicas, { last: 3, order }, isLast), 0);
+      assert.equal(chooseWithinBound(replicas, { last: 0, order: [3, 0, 1, 2] }, nothingTried), 0);
+      assert.equal(chooseWithinBound(replicas, { order: [3, 0, 1, 2] }, nothingTried), 0);
+    }
+    const ejected = [...healthy(0, 0), { inFlight: 0, ejectedAt: 1 }];
+    assert.equal(chooseWithinBound(ejected, { last: 2, order: [2, 1, 0] }, nothingTried), 1);
+  });
+
   it('skips ejected replicas, whose requests do not count, and those that were tried', () => {
     const replicas = [{ inFlight: 100, ejectedAt: 5 }, ...healthy(1, 1)];
-    assert.equal(chooseWithinBound(replicas, [0, 1, 2], nothingTried), 1);
+    assert.equal(chooseWithinBound(replicas, { order: [0, 1, 2] }, nothingTried), 1);
     assert.equal(
-      chooseWithinBound(replicas, [0, 1, 2], (index) => index === 1),
+      chooseWithinBound(replicas, { order: [0, 1, 2] }, (index) => index === 1),
       2,
     );
     assert.equal(
-      chooseWithinBound(replicas, [0, 1, 2], () => true),
+      chooseWithinBound(replicas, { order: [0, 1, 2] }, () => true),
       null,
     );
-    assert.equal(chooseWithinBound([{ inFlight: 0, ejectedAt: 1 }], [0], nothingTried), null);
+    assert.equal(chooseWithinBound([{ inFlight: 0, ejectedAt: 1 }], { order: [0] }, nothingTried), null);
   });
 });

@@ -9,6 +9,8 @@ export interface ReplicaLoad {
 
 /** A replica takes further prompts while it has fewer requests in flight than this factor of the mean. */
 export const LOAD_FACTOR = 1.25;
+/** Requests above the load bound that a replica accepts for prefixes in its cache. */
+export const CACHED_SLACK = 1;
 
 /** Characters of the system messages that count. Longer ones differ earlier. */
 const SYSTEM_CHARACTERS = 16_384;
@@ -47,19 +49,28 @@ export function rankReplicas(key: string, urls: readonly string[]): number[] {
   return [...urls.keys()].toSorted(isHeavier);
 }
 
+/** Replicas of a key. `last` served the prefix last and is absent for a new prefix. `order` is from `rankReplicas`. */
+export interface ReplicaPreference {
+  last?: number | undefined;
+  order: readonly number[];
+}
+
 /**
- * Returns the first healthy replica in the order whose load is within the bound: with the new request, at most
- * `LOAD_FACTOR` times the mean of the healthy replicas, rounded up. Null: none is, and the load balancer decides.
- * `avoid`: replicas that this request has tried.
+ * Returns the last replica of a prefix, or the first in the order, that is healthy and whose load is within the bound:
+ * with the new request, at most `LOAD_FACTOR` times the mean of the healthy replicas, rounded up, and for the last
+ * replica `CACHED_SLACK` more. Returns null if no replica qualifies; the load balancer then decides. `avoid`: replicas
+ * that this request has tried.
  */
 export function chooseWithinBound(
   replicas: readonly ReplicaLoad[],
-  order: readonly number[],
+  { last, order }: ReplicaPreference,
   avoid: (index: number) => boolean,
 ): number | null {
-  const healthy = [...new Set(order)].filter((index) => replicas[index]?.ejectedAt === null);
+  const healthy = order.filter((index) => replicas[index]?.ejectedAt === null);
   const inFlight = (index: number) => replicas[index]?.inFlight ?? 0;
   const total = healthy.reduce((sum, index) => sum + inFlight(index), 1);
   const capacity = Math.ceil((LOAD_FACTOR * total) / healthy.length);
-  return healthy.find((index) => !avoid(index) && inFlight(index) < capacity) ?? null;
+  const isFree = (index: number, slack: number) => !avoid(index) && inFlight(index) < capacity + slack;
+  if (last !== undefined && healthy.includes(last) && isFree(last, CACHED_SLACK)) return last;
+  return healthy.find((index) => isFree(index, 0)) ?? null;
 }

@@ -119,7 +119,7 @@ export class Replicas {
   #chooseAffine(prefix: string, isTried: (index: number) => boolean): number | null {
     const last = this.#placements.get(prefix);
     const order = rankReplicas(prefix, this.#options.baseUrls);
-    const index = chooseWithinBound(this.all, last === undefined ? order : [last, ...order], isTried);
+    const index = chooseWithinBound(this.all, { last, order }, isTried);
     if (index === null) return null;
     this.#placements.set(prefix, index);
     this.affinity[last === undefined ? 'first' : last === index ? 'hit' : 'moved'] += 1;

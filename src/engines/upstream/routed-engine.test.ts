@@ -56,6 +56,19 @@ describe('an engine of several servers', () => {
     await assert.rejects(collectGeneration(engine, request), /rejects the API key/);
   });
 
+  it('is unavailable when every target ends without an event', async () => {
+    const silent = { ...scriptedEngine(), async *generate() {} };
+    const engine = createRoutedEngine([
+      { engine: silent, weight: 1 },
+      { engine: silent, weight: 0 },
+    ]);
+    const events = engine.generate(request, never);
+    await assert.rejects(
+      events.next(),
+      (error) => error instanceof ApiError && error.status === 503 && /before its first event/.test(error.message),
+    );
+  });
+
   it('a caller that leaves before the first event ends the request at the server', async (t) => {
     const arrived = Promise.withResolvers<void>();
     const { engine: target, server } = await scripted(t, () => arrived.resolve());

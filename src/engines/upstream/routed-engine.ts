@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts';
+import { ApiError, engineUnavailable } from '../../errors.ts';
 import type {
   AffinityCounts,
   Backend,
@@ -18,6 +18,9 @@ export interface RouteTarget {
   /** Share of the requests, relative to the other weights; 0: a fallback. */
   weight: number;
 }
+
+/** `Retry-After` in seconds if no target sends an event. */
+const RETRY_SECONDS = 5;
 
 /**
  * Creates one engine of several upstream engines. A request goes to a target by weight. While no event has arrived and
@@ -95,9 +98,12 @@ class RoutedEngine implements GenerationEngine {
     }
   }
 
-  /** Returns the events of the first target that sends one. Throws the error of the last target. */
+  /** Returns the events of the first target that sends an event. Throws a 503 if no target sends one. */
   async #start(request: GenerationRequest, signal: AbortSignal) {
-    let failure: unknown = null;
+    let failure = engineUnavailable(
+      'Every server of the model ended its response before its first event.',
+      RETRY_SECONDS,
+    );
     for (const { engine } of orderTargets(this.#targets, this.#random)) {
       signal.throwIfAborted();
       const rest = engine.generate(request, signal);

@@ -5,7 +5,8 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseJson } from '../../lib/json.ts';
 import { LruMap } from '../../lib/lru-map.ts';
-import type { SchemaThreadReply } from './schema-validator.ts';
+import type { TimedThreadReply } from '../../lib/timed-thread.ts';
+import type { SchemaValidation, SchemaVerdict } from './schema-validator.ts';
 
 const MAX_COMPILED = 64;
 const compiled = new LruMap<string, ValidateFunction | null>(MAX_COMPILED);
@@ -42,8 +43,8 @@ function findViolation(schema: string, texts: readonly string[]): string | null 
   return null;
 }
 
-const send = (reply: SchemaThreadReply) => parentPort?.postMessage(reply);
-parentPort?.on('message', ({ schema, texts }: { schema: string; texts: string[] }) => {
-  send({ violation: findViolation(schema, texts) });
+const send = (reply: TimedThreadReply<SchemaVerdict>) => parentPort?.postMessage(reply);
+parentPort?.on('message', ({ schema, texts }: SchemaValidation) => {
+  send({ result: { violation: findViolation(schema, texts) } });
 });
 send('ready');

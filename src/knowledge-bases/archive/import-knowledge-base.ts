@@ -141,6 +141,7 @@ async function insertArchive(
     id,
     organizationId: caller.organizationId,
     createdBy: caller.keyId,
+    privateTo: null,
     filename: `${name.replaceAll(/[/\\]/g, '-')}.tar`,
     purpose: 'archive',
     ...stored,

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { drained } from '../../http/event-stream.ts';
 import { nextSlice } from '../../lib/time-slices.ts';
 import type { Manifest } from './format.ts';
 import { readArchive } from './read-archive.ts';
@@ -25,7 +25,7 @@ export async function* inspectArchive(
   try {
     for await (const bytes of content) {
       if (failure !== null) throw failure;
-      if (!copy.write(bytes)) await Promise.race([once(copy, 'drain'), reading]);
+      if (!copy.write(bytes)) await drained(copy);
       yield bytes;
     }
     copy.end();

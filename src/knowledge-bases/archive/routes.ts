@@ -26,7 +26,7 @@ export function archiveRoutes(app: App, deps: ArchiveDeps): void {
       schema: {
         summary: 'Export a knowledge base',
         description:
-          'One archive (tar) with its configuration, files, documents, chunks and vectors, without credentials. Needs the scope `files` too. An archive that ends without its last part is not complete.',
+          'Returns a tar archive with the configuration, files, documents, chunks and vectors, without credentials. Also requires the scope `files`. An archive without its last part is incomplete.',
         tags,
         params: KnowledgeBaseParams,
         response: {

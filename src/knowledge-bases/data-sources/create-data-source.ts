@@ -26,7 +26,7 @@ export async function createDataSource(
 ): Promise<DataSource> {
   const { caller } = call;
   const { organizationId } = caller;
-  const row = newRow(deps, { organizationId, baseId, body });
+  const row = newDataSource(deps, { organizationId, baseId, body });
   // Chunks expose the content of a file, so the key needs the scope to read it.
   if (row.type === 'file_upload') requireScope(caller, 'files', 'config.file_ids');
   await findKnowledgeBase(deps, organizationId, baseId);
@@ -37,10 +37,11 @@ export async function createDataSource(
     await startSync(sql, deps, caller, row);
     await recordChange(sql, toActor(call), { action: 'data_source.created', organizationId, resourceId: row.id });
   });
-  return viewDataSource(row);
+  return viewDataSource(deps.db.sql, row);
 }
 
-function newRow(
+/** Creates the row of a data source. Throws 400 naming the field of its config. */
+export function newDataSource(
   deps: Pick<Deps, 'secrets' | 'now'>,
   { organizationId, baseId, body }: { organizationId: string; baseId: string; body: CreateDataSource },
 ): DataSourceRow {

@@ -63,6 +63,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
       status: 'processing',
       document_count: 0,
       last_synced_at: null,
+      next_sync_at: null,
       error: null,
     });
     const [job] = await jobsOf(id);

@@ -75,8 +75,10 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
   app.get(
     '/v1/knowledge-bases/:kb_id/data-sources/:ds_id',
     { schema: { summary: 'One data source', tags, params, response }, config },
-    async (request) =>
-      viewDataSource(await findDataSource(deps, toCall(request).caller.organizationId, request.params)),
+    async (request) => {
+      const row = await findDataSource(deps, toCall(request).caller.organizationId, request.params);
+      return viewDataSource(deps.db.sql, row);
+    },
   );
 }
 
@@ -138,7 +140,7 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
     {
       schema: {
         summary: 'Delete a data source',
-        description: 'Deletes its documents and jobs too, even while a job runs.',
+        description: 'Also deletes its documents and jobs, even while a job is running.',
         tags,
         params,
         response: { 200: DeletedDataSource },

@@ -95,6 +95,10 @@ const Listed = {
   last_synced_at: Type.Union([Type.Integer(), Type.Null()], {
     description: 'End of the last successful job, in Unix seconds.',
   }),
+  next_sync_at: Type.Union([Type.Integer(), Type.Null()], {
+    description:
+      'Time of the next scheduled sync in Unix seconds, counted from the start of the last sync. A time in the past means that the sync is due. Null without a schedule.',
+  }),
   error: {
     ...JobErrorOrNull,
     description: 'Why the last sync failed, such as expired credentials; null when it completed.',
@@ -131,6 +135,7 @@ export const DataSource = Type.Object(
         created_at: 1763683200,
         updated_at: 1763683200,
         last_synced_at: null,
+        next_sync_at: null,
         error: null,
       },
     ],

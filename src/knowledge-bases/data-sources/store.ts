@@ -62,8 +62,8 @@ export function selectDataSources(sql: Sql, baseId: string, bounds: PageBounds):
     .limit(bounds.limit + 1);
 }
 
-/** Selects the data sources with a schedule, or one of them, each with its last sync. */
-export async function selectScheduledSources(sql: Sql, sourceId?: string) {
+/** Selects the data sources in `ids`, or all data sources with a schedule, with their last syncs. */
+export async function selectScheduledSources(sql: Sql, ids?: readonly string[]) {
   return sql
     .selectDistinctOn([dataSources.id], {
       id: dataSources.id,
@@ -79,7 +79,7 @@ export async function selectScheduledSources(sql: Sql, sourceId?: string) {
     .where(
       and(
         isNotNull(expression`${dataSources.config}->>'schedule'`),
-        sourceId === undefined ? undefined : eq(dataSources.id, sourceId),
+        ids === undefined ? undefined : inArray(dataSources.id, [...ids]),
       ),
     )
     .orderBy(dataSources.id, desc(ingestionJobs.id));

@@ -29,6 +29,34 @@ describe('nextRun', () => {
   });
 });
 
+describe('next_sync_at', () => {
+  const engine = bundledEmbedder();
+  after(() => engine.close());
+  const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE] });
+
+  it('counts the schedule from the start of the last sync, in answers and lists', async () => {
+    const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
+    const path = `/v1/knowledge-bases/${base}/data-sources`;
+    const create = async (schedule?: string) => {
+      const config = { urls: ['https://example.com'], ...(schedule !== undefined && { schedule }) };
+      return (await api.send('POST', path, { body: { type: 'web_crawl', config } })).json;
+    };
+    const [interval, cron, none] = [await create('6h'), await create('30 3 * * *'), await create()];
+    assert.equal(interval.next_sync_at, interval.created_at + 6 * 3600);
+    assert.equal(none.next_sync_at, null);
+    const syncedAt = new Date('2026-03-01T10:00:00Z');
+    await api.db.execute('update ingestion_jobs set created_at = $1', [syncedAt.toISOString()]);
+    const { data } = (await api.send('GET', path)).json;
+    const nextSyncs = data.map((source: { next_sync_at: number | null }) => source.next_sync_at);
+    const at = (time: string) => Date.parse(time) / 1000;
+    assert.deepEqual(nextSyncs, [at('2026-03-01T16:00:00Z'), at('2026-03-02T03:30:00Z'), null]);
+    const one = (await api.send('GET', `${path}/${cron.id}`)).json;
+    assert.equal(one.next_sync_at, at('2026-03-02T03:30:00Z'));
+    const patched = await api.send('PATCH', `${path}/${cron.id}`, { body: { config: { schedule: null } } });
+    assert.equal(patched.json.next_sync_at, null);
+  });
+});
+
 describe('syncs of one data source by two processes', () => {
   const engine = bundledEmbedder();
   after(() => engine.close());

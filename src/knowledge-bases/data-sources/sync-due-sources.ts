@@ -34,7 +34,7 @@ async function queueSync(deps: SyncDeps, scheduled: Awaited<ReturnType<typeof se
     const source = await lockDataSource(sql, organizationId, { baseId, id });
     // Another process may have queued it, or a caller deleted it, since it was selected.
     if (source === null || (await selectUnfinishedJobs(sql, id)).length > 0) return;
-    const current = (await selectScheduledSources(sql, id))[0];
+    const current = (await selectScheduledSources(sql, [id]))[0];
     if (current?.lastJobId === lastJobId) await startSync(sql, deps, serviceCaller(organizationId, keyId), source);
   });
 }

@@ -53,7 +53,7 @@ export async function updateDataSource(
     await recordChange(sql, toActor(call), { action: 'data_source.updated', ...change });
     return after;
   });
-  return viewDataSource(row);
+  return viewDataSource(deps.db.sql, row);
 }
 
 /** Returns the stored form of the merged config; null when nothing changed. */

@@ -52,7 +52,8 @@ export function documentRoutes(app: App, deps: DocumentDeps): void {
     {
       schema: {
         summary: 'List the chunks of a document',
-        description: 'In text order; with `start` and `end`, those that overlap this range of the text.',
+        description:
+          'Returns chunks in text order. `start` and `end` select chunks that overlap this range of the text.',
         tags,
         params,
         querystring: ChunkListQuery,
@@ -71,7 +72,7 @@ function deleteRoutes(app: App, deps: DocumentDeps): void {
     {
       schema: {
         summary: 'Delete a document',
-        description: 'A later sync ingests it again, with a new id, as long as its data source contains it.',
+        description: 'A later sync ingests the document again, with a new id, if its data source still contains it.',
         tags,
         params,
         response: { 200: DeletedDocument },
@@ -85,7 +86,7 @@ function deleteRoutes(app: App, deps: DocumentDeps): void {
     {
       schema: {
         summary: 'Delete a document by its key',
-        description: 'Deletes a document that was posted. All documents of it, when it was a file of several.',
+        description: 'Deletes a posted document. If a posted file contained several documents, deletes all of them.',
         tags,
         params: KnowledgeBaseParams,
         querystring: DocumentKeyQuery,

@@ -110,8 +110,8 @@ export type Content = Omit<PostedContent, 'fingerprint' | 'name' | 'isCancelled'
 function parseContent(body: PostDocument, nowMs: number): Omit<Content, 'param'> {
   const { text, format, file_id: fileId, title, metadata = {}, expires_at: expiresAt = null } = body;
   if (text === undefined && fileId === undefined) throw missingField('text');
-  if (text !== undefined && fileId !== undefined) throw invalidValue('file_id', "must not be sent beside 'text'");
-  if (fileId !== undefined && format !== undefined) throw invalidValue('format', "must not be sent beside 'file_id'");
+  if (text !== undefined && fileId !== undefined) throw invalidValue('file_id', "must not be combined with 'text'");
+  if (fileId !== undefined && format !== undefined) throw invalidValue('format', "must not be combined with 'file_id'");
   if (text !== undefined && Buffer.byteLength(text) > MAX_TEXT_BYTES) {
     throw invalidValue('text', `must have at most ${MAX_TEXT_BYTES} bytes; upload a longer one as a file`);
   }

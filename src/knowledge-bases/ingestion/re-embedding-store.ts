@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { and, asc, count, eq, sql as expression, gt, inArray, isNull, ne, notExists, or } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, gt, inArray, isNull, ne, notExists, or } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { FIRST_VECTOR_COLUMN } from '../../search/chunk-rows.ts';
 import type { ChunkRow, DocumentRow } from '../documents/store.ts';
@@ -95,11 +95,7 @@ export async function selectStaleSources(
 
 /** Counts the documents of a data source with chunks of another fingerprint. */
 export async function countStaleDocuments(sql: Sql, sourceId: string, fingerprint: string): Promise<number> {
-  const [counted] = await sql
-    .select({ documents: count() })
-    .from(documents)
-    .where(and(eq(documents.dataSourceId, sourceId), isStale(fingerprint)));
-  return counted?.documents ?? 0;
+  return sql.$count(documents, and(eq(documents.dataSourceId, sourceId), isStale(fingerprint)));
 }
 
 /** Selects up to `limit` documents of a data source with chunks of another fingerprint. */

@@ -18,7 +18,7 @@ export function ingestionControlRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' 
       schema: {
         summary: 'Cancel an ingestion job',
         description:
-          'Ends a queued or running job as `failed` with the error `cancelled`. Documents that it has finished stay; the next sync does the rest. A job that has ended is returned unchanged.',
+          'Ends a queued or running job as `failed` with the error `cancelled`. Completed documents are kept; the next sync processes the others. Completed jobs are returned unchanged.',
         tags: ['Ingestion jobs'],
         params: JobParams,
         response: { 200: IngestionJob },
@@ -52,7 +52,7 @@ export function ingestionControlRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' 
       schema: {
         summary: 'Process a document again',
         description:
-          'Queues a sync of its data source that reads the document again, chunks it and embeds it, also when it has not changed.',
+          'Enqueues a sync of the data source that extracts, chunks and embeds the document again, even if it has not changed.',
         tags: ['Documents'],
         params: DocumentParams,
         response: { 202: IngestionJob },

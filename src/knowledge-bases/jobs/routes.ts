@@ -20,7 +20,7 @@ export function ingestionRoutes(app: App, deps: Pick<Deps, 'db'>): void {
     {
       schema: {
         summary: 'List the ingestion jobs of a knowledge base',
-        description: 'Each is one reading of a data source: when it was added or changed, and at every sync.',
+        description: 'A job reads a data source after it was added or changed, and at every sync.',
         tags,
         params: KnowledgeBaseParams,
         querystring: JobListQuery,

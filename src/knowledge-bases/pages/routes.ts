@@ -33,7 +33,7 @@ export function pageRoutes(app: App, deps: FetchDeps): void {
     {
       schema: {
         summary: 'A page of a PDF or of an image as PNG',
-        description: 'With a passage marked, such as that of a citation. `If-None-Match` is supported.',
+        description: 'Can mark a passage, such as a citation. Supports `If-None-Match`.',
         tags: ['Documents'],
         params: PageParams,
         querystring: PageQuery,

@@ -1,6 +1,7 @@
 import { eq, sql as expression } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { FailedStatement } from '../../db/failed-statement.ts';
+import { QUERY_CANCELED } from '../../db/sql-states.ts';
 import { chunks, documents } from '../documents/tables.ts';
 
 /** A term of a keyword query. */
@@ -23,8 +24,6 @@ export interface Match {
 const PAGE = 1_000;
 /** Maximum matches, 20 MB. */
 const MAX_MATCHES = 100_000;
-/** SQLSTATE of a statement that exceeded its time. */
-const QUERY_CANCELED = '57014';
 
 /**
  * Scans the chunks of a knowledge base for substrings of terms until `deadline` (Unix milliseconds). `isComplete` is

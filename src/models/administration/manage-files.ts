@@ -5,8 +5,14 @@ import { invalidValue, notFound } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
+import { freeBytes } from '../../lib/writable-folder.ts';
 import { bindOffered, defaultRetrievalIds } from '../bindings/bind-generation.ts';
-import { DOWNLOADABLE_MODELS, suggestModel, suggestRetrievalModels } from '../downloads/downloadable-models.ts';
+import {
+  DOWNLOADABLE_MODELS,
+  estimateMemory,
+  suggestModel,
+  suggestRetrievalModels,
+} from '../downloads/downloadable-models.ts';
 import { listModelFiles } from '../downloads/model-files.ts';
 import type { ModelPulls } from '../downloads/model-pulls.ts';
 import type { ModelPull } from '../downloads/pull-store.ts';
@@ -36,14 +42,21 @@ export async function listStoredModels({
       license: findLicence(name),
     })),
     unfinished,
-    available: DOWNLOADABLE_MODELS.map(({ name, approximateBytes, billions, licence, suits, note }) => ({
-      name,
-      approximate_bytes: approximateBytes,
-      parameters: Math.round(billions * 1e9),
-      license: licence,
-      suits: [...suits],
-      note,
+    available: DOWNLOADABLE_MODELS.map((model) => ({
+      name: model.name,
+      approximate_bytes: model.approximateBytes,
+      memory_bytes: estimateMemory(model),
+      parameters: Math.round(model.billions * 1e9),
+      context_length: model.contextTokens,
+      license: model.licence,
+      suits: [...model.suits],
+      note: model.note,
     })),
+    machine: {
+      memory_bytes: config.memory.limit.bytes,
+      free_memory_bytes: process.availableMemory(),
+      free_disk_bytes: await freeBytes(config.dataDir),
+    },
     suggested: bindings.defaultGenerationIds().length === 0 ? null : suggestModel(),
     suggested_for_retrieval: suggestRetrievalModels(defaultRetrievalIds(bindings)),
   };

@@ -33,6 +33,8 @@ const SECRETS = {
   QUIRE_UPSTREAM_URL: `http://me:${SECRET}@gpu/v1?token=${SECRET},http://other/v1`,
   QUIRE_BLOBS_URL: `s3://bucket/a?region=x&endpoint=http%3A%2F%2Fme%3A${SECRET}%40minio&secret=${SECRET}`,
   QUIRE_HUB_URL: `https://${SECRET}@hub.example`,
+  QUIRE_SMTP_URL: `smtp://me:${SECRET}@mail`,
+  QUIRE_SMTP_FROM: 'quire@example.com',
   HTTPS_PROXY: `http://me:${SECRET}@proxy`,
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector',
   OTEL_EXPORTER_OTLP_HEADERS: `authorization=${SECRET}`,
@@ -205,6 +207,9 @@ describe('/v1/admin/model-pulls and /v1/admin/model-files', () => {
     assertSchema(ModelFiles, files);
     assert.ok(files.available.some(({ name }: { name: string }) => name === 'qwen2.5-1.5b'));
     assert.equal(files.suggested, null, 'every model id has an engine of the test');
+    for (const { memory_bytes: memory, approximate_bytes: size } of files.available) assert.ok(memory > size);
+    assert.equal(files.machine.memory_bytes, api.deps.config.memory.limit.bytes);
+    assert.ok(files.machine.free_disk_bytes > 0 && files.machine.free_memory_bytes > 0);
     const names = files.available.map(({ name }: { name: string }) => name);
     assert.deepEqual(new Set(files.suggested_for_retrieval).difference(new Set(names)), new Set());
     const pulls = (await api.send('GET', '/v1/admin/model-pulls')).json;

@@ -65,7 +65,7 @@ export async function createUpstream(
     // Its row lock serializes all changes of servers and bindings.
     await incrementVersion(sql, false);
     if ((await selectUpstreams(sql)).servers.length >= MAX_UPSTREAMS)
-      throw invalidValue('name', `names one of more than ${MAX_UPSTREAMS} servers; delete another one first`);
+      throw invalidValue('name', `cannot be added: ${MAX_UPSTREAMS} servers exist; delete a server first`);
     if (!(await insertUpstream(sql, row))) throw nameTaken();
     await recordChange(sql, toActor(call), { action: 'upstream.created', organizationId: '', resourceId: id });
   });

@@ -143,12 +143,24 @@ export const ModelFiles = Type.Object({
     Type.Object({
       name: Type.String(),
       approximate_bytes: Type.Integer(),
+      memory_bytes: Type.Integer({
+        description: 'Estimated memory: weights, a KV cache of about 8,192 tokens, and buffers.',
+      }),
       parameters: Type.Integer(),
+      context_length: Type.Integer({ description: 'Context length of the training, in tokens.' }),
       license: Type.String(),
       suits: Type.Array(Type.String(), { description: 'Model ids that it suits, best first.' }),
       note: Type.String(),
     }),
     { description: 'Models that can be pulled by name.' },
+  ),
+  machine: Type.Object(
+    {
+      memory_bytes: Type.Integer({ description: 'Memory of the machine, or the memory limit of the container.' }),
+      free_memory_bytes: Type.Integer(),
+      free_disk_bytes: Type.Integer({ description: 'Free space in the folder of pulled models.' }),
+    },
+    { description: 'The machine of the process that served the request.' },
   ),
   suggested: Type.Union([Type.String(), Type.Null()], {
     description:

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { UPSTREAM_PROTOCOLS } from '../../config/settings.ts';
+import { Nullable, UnixSeconds } from '../../http/schema-types.ts';
 import { titleSchemas } from '../../lib/title-schemas.ts';
 
-const OrNull = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 const Protocol = Type.Enum(UPSTREAM_PROTOCOLS, {
   description: "API of the server. `anthropic`: Anthropic's Messages, for chat models.",
 });
@@ -19,7 +19,7 @@ export const CreateUpstream = Type.Object(
     }),
     protocol: Type.Optional(Protocol),
     api_key: Type.Optional(
-      OrNull(Type.String({ minLength: 1, maxLength: 4_096, description: 'Stored encrypted, and never shown.' })),
+      Nullable(Type.String({ minLength: 1, maxLength: 4_096, description: 'Stored encrypted, and never shown.' })),
     ),
   },
   { examples: [{ name: 'GPU servers', base_urls: ['http://gpu-1:8000/v1'], api_key: 'KEY' }] },
@@ -29,7 +29,7 @@ export type CreateUpstream = Static<typeof CreateUpstream>;
 
 /** Body of `PUT /v1/admin/upstreams/{upstream_id}`. */
 export const UpdateUpstream = Type.Partial(CreateUpstream, {
-  description: 'Fields that are absent stay. Null removes the key. Another host needs its key.',
+  description: 'Absent fields keep their values. Null removes the key. Another host needs its key.',
   examples: [{ name: 'GPU servers in Oslo' }],
 });
 
@@ -37,7 +37,7 @@ export type UpdateUpstream = Static<typeof UpdateUpstream>;
 
 /** A server of models. */
 export const UpstreamResource = Type.Object({
-  id: OrNull(Type.String({ description: '`ups_...`; null for servers of the configuration.' })),
+  id: Nullable(Type.String({ description: '`ups_...`; null for servers of the configuration.' })),
   object: Type.Literal('upstream'),
   source: Type.Enum(['api', 'configuration', 'environment'], {
     description: 'Where it comes from. Only those of `api` can be changed over the API.',
@@ -52,12 +52,12 @@ export const UpstreamResource = Type.Object({
       url: Type.String({ description: 'Scheme, host and port.' }),
       healthy: Type.Boolean({ description: 'False while the server gets no requests after a failure.' }),
       in_flight: Type.Integer(),
-      last_error: OrNull(Type.Object({ message: Type.String(), created_at: Type.Integer() })),
+      last_error: Nullable(Type.Object({ message: Type.String(), created_at: Type.Integer() })),
     }),
     { description: 'State in the process that answers. Empty while no model id is bound to it.' },
   ),
-  created_at: OrNull(Type.Integer({ description: 'Unix seconds.' })),
-  updated_at: OrNull(Type.Integer({ description: 'Unix seconds.' })),
+  created_at: Nullable(UnixSeconds),
+  updated_at: Nullable(UnixSeconds),
 });
 
 export type UpstreamResource = Static<typeof UpstreamResource>;
@@ -79,7 +79,7 @@ export const DeletedUpstream = Type.Object({
 export const TestUpstream = Type.Object(
   {
     model: Type.Optional(
-      OrNull(
+      Nullable(
         Type.String({
           minLength: 1,
           maxLength: 256,
@@ -100,21 +100,26 @@ export const UpstreamTest = Type.Object({
     Type.Object({
       url: Type.String(),
       latency_ms: Type.Integer({ description: 'Of the request for the list of models.' }),
-      error: OrNull(Type.String({ description: 'Null: it answered.' })),
+      error: Nullable(Type.String({ description: 'Null: it answered.' })),
     }),
   ),
   models: Type.Array(
     Type.Object({
       id: Type.String(),
-      context_length: OrNull(Type.Integer({ description: 'In tokens; null: not reported.' })),
+      context_length: Nullable(Type.Integer({ description: 'In tokens; null: not reported.' })),
     }),
     { description: 'Of the first server that answered; at most 1,000.' },
   ),
-  context_length: OrNull(Type.Integer({ description: 'Of the tested model; null: none, or not reported.' })),
+  context_length: Nullable(
+    Type.Integer({
+      description:
+        'Context length of the tested model. Null if no model was tested, or if the server does not report it.',
+    }),
+  ),
   features: Type.Array(
     Type.Object({
       name: Type.Enum(['streaming', 'tools', 'schema']),
-      error: OrNull(Type.String({ description: 'Why the feature cannot be used; null: it works.' })),
+      error: Nullable(Type.String({ description: 'Why the feature cannot be used; null: it works.' })),
     }),
     { description: 'Empty without a model.' },
   ),

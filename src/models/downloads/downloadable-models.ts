@@ -12,6 +12,8 @@ export interface DownloadableModel {
   billions: number;
   /** Rounded file size; the hub states the exact one at the time of the download. */
   approximateBytes: number;
+  /** Published context length of the training, in tokens. */
+  contextTokens: number;
   /** SPDX identifier, or the name of a custom licence. */
   licence: string;
   /** Model ids that it suits, best first. */
@@ -38,6 +40,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 0.36,
     approximateBytes: 386 * MB,
+    contextTokens: 8_192,
     licence: 'Apache-2.0',
     suits: SMALL_CHAT,
     note: 'For the smallest machines: fluent English, little knowledge.',
@@ -49,6 +52,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen2',
     billions: 0.5,
     approximateBytes: 491 * MB,
+    contextTokens: 32_768,
     licence: 'Apache-2.0',
     suits: SMALL_CHAT,
     note: 'Quick on any laptop; simple chat and extraction, often wrong on facts.',
@@ -60,6 +64,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen3',
     billions: 0.6,
     approximateBytes: 639 * MB,
+    contextTokens: 40_960,
     licence: 'Apache-2.0',
     suits: SMALL_CHAT,
     note: 'Thinks before it answers, so better and slower than its size; calls functions.',
@@ -71,6 +76,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 1.2,
     approximateBytes: 808 * MB,
+    contextTokens: 131_072,
     licence: 'Llama 3.2 Community',
     suits: SMALL_CHAT,
     note: 'Summaries and rewriting in eight languages; long contexts.',
@@ -82,6 +88,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'gemma3',
     billions: 1,
     approximateBytes: 806 * MB,
+    contextTokens: 32_768,
     licence: 'Gemma',
     suits: SMALL_CHAT,
     note: 'Pleasant chat for its size; no functions.',
@@ -93,6 +100,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen2',
     billions: 1.5,
     approximateBytes: 1_117 * MB,
+    contextTokens: 32_768,
     licence: 'Apache-2.0',
     suits: SMALL_CHAT,
     note: 'The smallest that is of real use: follows instructions, calls functions, many languages.',
@@ -104,6 +112,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen3',
     billions: 1.7,
     approximateBytes: 1_834 * MB,
+    contextTokens: 40_960,
     licence: 'Apache-2.0',
     suits: SMALL_CHAT,
     note: 'Thinks before it answers; good at arithmetic and functions for its size.',
@@ -115,6 +124,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'gemma2',
     billions: 2.6,
     approximateBytes: 1_709 * MB,
+    contextTokens: 8_192,
     licence: 'Gemma',
     suits: SMALL_CHAT,
     note: 'Good English prose; 8,192 tokens of context, no system messages, no functions.',
@@ -126,6 +136,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 3.2,
     approximateBytes: 2_019 * MB,
+    contextTokens: 131_072,
     licence: 'Llama 3.2 Community',
     suits: SMALL_CHAT,
     note: 'A good all-rounder for a laptop of 8 GB; long contexts.',
@@ -137,6 +148,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen3',
     billions: 4,
     approximateBytes: 2_497 * MB,
+    contextTokens: 40_960,
     licence: 'Apache-2.0',
     suits: [...SMALL_CHAT, 'code-latest'],
     note: 'Thinks before it answers; the strongest that a laptop of 8 GB runs well.',
@@ -148,6 +160,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 7.2,
     approximateBytes: 4_373 * MB,
+    contextTokens: 32_768,
     licence: 'Apache-2.0',
     suits: ['instruct-7b', 'general-8b'],
     note: 'What instruct-7b stands for: steady instruction following, functions.',
@@ -159,6 +172,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 8,
     approximateBytes: 4_921 * MB,
+    contextTokens: 131_072,
     licence: 'Llama 3.1 Community',
     suits: ['general-8b', 'instruct-7b'],
     note: 'What general-8b stands for: a good all-rounder, functions, long contexts.',
@@ -170,6 +184,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen3',
     billions: 8.2,
     approximateBytes: 5_028 * MB,
+    contextTokens: 40_960,
     licence: 'Apache-2.0',
     suits: ['general-8b', 'instruct-7b', 'multilingual-32b', 'code-latest'],
     note: 'Thinks before it answers; strong at reasoning, functions and many languages.',
@@ -181,6 +196,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen2',
     billions: 7.6,
     approximateBytes: 4_683 * MB,
+    contextTokens: 32_768,
     licence: 'Apache-2.0',
     suits: ['code-latest'],
     note: 'Code for a laptop of 16 GB; fills in the middle (suffix).',
@@ -192,6 +208,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 8,
     approximateBytes: 4_921 * MB,
+    contextTokens: 131_072,
     licence: 'MIT and Llama 3.1 Community',
     suits: ['reasoning-distill-70b'],
     note: 'A small stand-in for reasoning-distill-70b: long thinking, sound arithmetic.',
@@ -203,6 +220,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen3',
     billions: 32.8,
     approximateBytes: 19_762 * MB,
+    contextTokens: 40_960,
     licence: 'Apache-2.0',
     suits: ['multilingual-32b', 'general-70b'],
     note: 'What multilingual-32b stands for; wants 32 GB of memory.',
@@ -214,6 +232,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen2',
     billions: 32.8,
     approximateBytes: 19_851 * MB,
+    contextTokens: 32_768,
     licence: 'Apache-2.0',
     suits: ['code-latest'],
     note: 'What code-latest stands for; wants 32 GB of memory.',
@@ -225,6 +244,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 70.6,
     approximateBytes: 42.5 * GB,
+    contextTokens: 131_072,
     licence: 'Llama 3.3 Community',
     suits: ['general-70b'],
     note: 'What general-70b stands for; wants 64 GB of memory, slow without a GPU server.',
@@ -236,6 +256,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'llama',
     billions: 70.6,
     approximateBytes: 42.5 * GB,
+    contextTokens: 131_072,
     licence: 'MIT and Llama 3.3 Community',
     suits: ['reasoning-distill-70b'],
     note: 'What reasoning-distill-70b stands for; wants 64 GB of memory.',
@@ -247,6 +268,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'bert',
     billions: 0.33,
     approximateBytes: 670 * MB,
+    contextTokens: 512,
     licence: 'MIT',
     suits: ['embed-large-en-v1.5'],
     note: 'What embed-large-en-v1.5 stands for: English, 1024 numbers, 512 tokens at once.',
@@ -258,6 +280,7 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'qwen3',
     billions: 0.6,
     approximateBytes: 639 * MB,
+    contextTokens: 32_768,
     licence: 'Apache-2.0',
     suits: ['embed-large-en-v1.5'],
     note: 'Over a hundred languages, 1024 numbers, long texts; slower than bge-large.',
@@ -269,11 +292,25 @@ export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
     architecture: 'bert',
     billions: 0.57,
     approximateBytes: 1_160 * MB,
+    contextTokens: 8_192,
     licence: 'Apache-2.0',
     suits: ['reranker-v2-m3'],
     note: 'What reranker-v2-m3 stands for: many languages, 8,192 tokens.',
   },
 ];
+
+/** Memory of runtime buffers. */
+const RUNTIME_BYTES = 300 * MB;
+/** Unit to which estimates are rounded up. */
+const MEMORY_STEP_BYTES = 100 * MB;
+/** Memory per byte of weights, including a KV cache of about 8,192 tokens. */
+const WEIGHTS_AND_CACHE = 1.2;
+
+/** Estimates the memory in bytes that a model needs for one conversation. */
+export function estimateMemory({ approximateBytes }: Pick<DownloadableModel, 'approximateBytes'>): number {
+  const bytes = approximateBytes * WEIGHTS_AND_CACHE + RUNTIME_BYTES;
+  return Math.ceil(bytes / MEMORY_STEP_BYTES) * MEMORY_STEP_BYTES;
+}
 
 /** Models that a first start and the console offer, better ones first, with the free memory that each needs. */
 const INITIAL_MODELS = [

@@ -123,6 +123,7 @@ export class ModelPulls {
       if (await reportPull(db.sql, status)) stopping.abort();
     };
     const reports = runPeriodically(REPORT_MS, 'report model pull', report, logger);
+    let end: Partial<ModelPull>;
     try {
       const options: PullOptions = {
         sha256: null,
@@ -131,13 +132,13 @@ export class ModelPulls {
       };
       const { bytes } = await pullModel({ config }, source, options, stopping.signal);
       await onComplete(source.name, stopping.signal);
-      Object.assign(status, { state: 'completed', receivedBytes: bytes, totalBytes: bytes, detail: null });
+      end = { state: 'completed', receivedBytes: bytes, totalBytes: bytes, detail: null };
     } catch (error) {
-      if (stopping.signal.aborted) status.state = 'cancelled';
-      else Object.assign(status, { state: 'failed', detail: describeError(error) });
+      end = stopping.signal.aborted ? { state: 'cancelled' } : { state: 'failed', detail: describeError(error) };
     }
-    status.endedAt = new Date();
     await reports.stop();
+    // Reported once: a second report could follow the deletion of the file, and show the pull again.
+    Object.assign(status, end, { endedAt: new Date() });
     await report().catch((error: unknown) =>
       logger.warn({ error: describeError(error) }, 'end of a model pull not stored'),
     );

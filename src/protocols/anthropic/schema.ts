@@ -1,6 +1,7 @@
 /** Bodies of `/v1/messages`. Content blocks are checked by `parse-call.ts`, which names the block of an error. */
 import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../../http/null-fields.ts';
+import { Nullable } from '../../http/schema-types.ts';
 import { ModerationField } from '../../inference/moderation-notice.ts';
 
 const CacheControl = Type.Optional(
@@ -139,8 +140,6 @@ export type MessageUsage = Static<typeof MessageUsage>;
 const StopReason = Type.Enum(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal']);
 
 export type StopReason = Static<typeof StopReason>;
-
-const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Response of `POST /v1/messages`. */
 export const AnthropicMessage = Type.Object(

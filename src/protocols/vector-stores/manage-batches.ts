@@ -68,7 +68,7 @@ function parseFiles({ file_ids, files, attributes, chunking_strategy }: CreateFi
     };
     return (file_ids ?? []).map((file_id, index) => ({ file_id, ...shared, path: `file_ids.${index}` }));
   }
-  if (file_ids !== undefined) throw invalidValue('files', "must not be sent beside 'file_ids'");
+  if (file_ids !== undefined) throw invalidValue('files', "must not be combined with 'file_ids'");
   return files.map((file, index) => ({
     ...file,
     path: `files.${index}.file_id`,

@@ -12,7 +12,7 @@ export async function readStorePage<Row, Item extends { id: string }>(
   select: (bounds: PageBounds & { order: 'asc' | 'desc' }) => Promise<Row[]>,
   view: (rows: Row[]) => Item[] | Promise<Item[]>,
 ) {
-  if (after !== undefined && before !== undefined) throw invalidValue('before', "must not be sent beside 'after'");
+  if (after !== undefined && before !== undefined) throw invalidValue('before', "must not be combined with 'after'");
   if (before === undefined) {
     const cursor = after === undefined ? null : await toCursor(after, 'after');
     return page(await view(await select({ limit, order, after: cursor })), limit);

@@ -181,10 +181,8 @@ export async function redeemInvitation(
 }
 
 /** Throws 403 unless the caller is an owner or an operator. Keys with the scope `keys` do not manage people. */
-export function requireOwner({ caller }: Call): void {
-  if (caller.role !== 'owner' && !caller.scopes.has('admin')) {
-    throw insufficientScope('Only owners of the organization manage its members.');
-  }
+export function requireOwner({ caller }: Call, message = 'Only owners of the organization manage its members.'): void {
+  if (caller.role !== 'owner' && !caller.scopes.has('admin')) throw insufficientScope(message);
 }
 
 function viewInvitation(row: InvitationRow): Invitation {

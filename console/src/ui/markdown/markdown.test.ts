@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isWebAddress, parseInline } from './parse-inline.ts';
 import { parseBlocks, splitBlocks } from './parse-markdown.ts';
+import { toPlainText } from './plain-text.ts';
 import type { Block, SourceLine } from './syntax-tree.ts';
 
 const DOCUMENT = `# Title
@@ -59,6 +60,13 @@ const HOSTILE_CHARACTERS = 100_000;
 const HOSTILE_LIMIT_MS = 3_000;
 
 describe('Markdown of the playground', () => {
+  it('as plain text has no marks', () => {
+    assert.equal(
+      toPlainText(`${DOCUMENT}**bold** [link](https://example.com)`),
+      'Title A paragraph with code. one continued two nested a b a b 1 2 quote bold link',
+    );
+  });
+
   it('splits a growing text into the blocks of the whole text', () => {
     let starts = [0];
     for (let length = 0; length <= DOCUMENT.length; length += 1) {

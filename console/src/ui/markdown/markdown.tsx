@@ -41,7 +41,8 @@ export function Markdown({ text, marks = NO_MARKS, renderMark }: MarkdownProps) 
             at={start}
             text={text.slice(start, end)}
             marks={own.length === 0 ? NO_MARKS : own}
-            renderMark={renderMark}
+            // `renderMark` changes with every render; blocks without marks do not receive it and stay memoized.
+            renderMark={own.length === 0 ? undefined : renderMark}
           />
         );
       })}

@@ -2,14 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { FairOutbox } from '../../../lib/fair-outbox.ts';
 import type { Logger } from '../../../lib/logger.ts';
+import { restartDelayMs } from '../../../lib/restart-delay.ts';
 import type { HostStatus } from './host-protocol.ts';
 
-/**
- * Exponential backoff of restarts: short at first, because a crash is rare; long in the end, so that a request that
- * crashes the model again and again does not keep the machine busy loading it.
- */
-const MIN_RESTART_DELAY_MS = 250;
-const MAX_RESTART_DELAY_MS = 30_000;
 /** Time for a host to write its snapshots and exit; then it is killed. */
 const CLOSE_TIMEOUT_MS = 3_000;
 /** Starts of a model that was never loaded and ends its process each time: a damaged file does not get better. */
@@ -240,7 +235,7 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   }
 
   #restartLater(how: string, reason: string): void {
-    const waitMs = Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** this.#crashes);
+    const waitMs = restartDelayMs(this.#crashes);
     this.#crashes += 1;
     const facts = { file: this.#options.file, how, waitMs, output: this.#errorOutput };
     this.#logger.error(facts, 'model process ended, restarting');

@@ -1,0 +1,23 @@
+/** Paths of the main pages of the console: sign-in, sidebar entries and settings tabs. */
+export const MAIN_PAGES: readonly string[] = [
+  '/sign-in',
+  '/start',
+  '/chat',
+  '/overview',
+  '/playground',
+  '/knowledge-bases',
+  '/files',
+  '/batches',
+  '/guardrails',
+  '/mcp-servers',
+  '/models',
+  '/requests',
+  '/usage',
+  '/keys',
+  '/members',
+  '/cache',
+  '/audit',
+  '/organizations',
+  '/settings',
+  '/settings/instance',
+];

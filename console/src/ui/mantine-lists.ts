@@ -1,0 +1,2 @@
+/** Mantine's inputs of lists, in a separate file that is loaded on demand. */
+export { Autocomplete, MultiSelect, TagsInput } from '@mantine/core';
