@@ -1,6 +1,6 @@
 /** Versions of the repository before and after this one. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,6 +20,15 @@ export function extractPrevious(folder: string): void {
   mkdirSync(folder, { recursive: true });
   const archive = execFileSync('git', ['archive', String(PREVIOUS_REVISION)], { cwd: ROOT, maxBuffer: 2 ** 30 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
+}
+
+/** Gives a copy of a version its packages: those of this clone if both have the same lockfile, else installed ones. */
+export function installPackages(folder: string): void {
+  const readLock = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8');
+  const packages = join(folder, 'node_modules');
+  rmSync(packages, { recursive: true, force: true });
+  if (readLock(folder) === readLock(ROOT)) symlinkSync(join(ROOT, 'node_modules'), packages);
+  else execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
 }
 
 /** Adds migrations to a copy of this version: SQL by name. */

@@ -1,23 +1,14 @@
 /** Follows the section Upgrade of docs/use/operations.md literally: from the previous version to this one, and back. */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { encodeForm, sendForm } from './forms.ts';
-import { addMigrations, extractPrevious, PREVIOUS_REVISION } from './other-versions.ts';
+import { addMigrations, extractPrevious, installPackages, PREVIOUS_REVISION } from './other-versions.ts';
 import { newDataDir, type Service, startService, useEmbeddedDatabases } from './spawned-service.ts';
 
 useEmbeddedDatabases();
@@ -52,15 +43,20 @@ describe('the guide of upgrades', { skip }, () => {
     execFileSync('git', ['checkout-index', '--all', `--prefix=${origin}/`], { cwd: ROOT });
     addMigrations(origin, { '0900_drop-things': 'create table "things" ("id" text); drop table "things"' });
     commitAll(origin, 'this version');
-    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
     mkdirSync(join(folder, 'bin'));
     const program = (name: string, text: string) => {
       writeFileSync(join(folder, 'bin', name), `#!/bin/bash\n${text}\n`);
       chmodSync(join(folder, 'bin', name), 0o755);
     };
     program('npx', `shift\nexec "${process.execPath}" "${clone}/src/start.js" "$@"`);
-    // The packages are those of this clone, and the test starts the service itself.
-    program('npm', '');
+    // `npm ci` links packages that are installed already; the test starts the service itself.
+    const previous = join(folder, 'previous');
+    extractPrevious(previous);
+    installPackages(previous);
+    const locked = `cmp --silent package-lock.json "${previous}/package-lock.json"`;
+    const link = `ln -sfn "$(${locked} && echo "${previous}" || echo "${ROOT}")/node_modules" node_modules`;
+    program('npm', `[ "$1" != ci ] || ${link}`);
+    execFileSync(join(folder, 'bin/npm'), ['ci'], { cwd: clone });
   });
   after(async () => {
     await service?.kill();

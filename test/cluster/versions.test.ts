@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
-import { addMigrations, extractPrevious, PREVIOUS_REVISION } from '../other-versions.ts';
+import { addMigrations, extractPrevious, installPackages, PREVIOUS_REVISION } from '../other-versions.ts';
 import { createSharedStores } from '../shared-stores.ts';
 import { newDataDir, runQuire, type Service, startApi, startWorker } from '../spawned-service.ts';
 import { Traffic } from './traffic.ts';
@@ -42,6 +42,7 @@ function newerVersion(migrations: Record<string, string>): string {
 function previousVersion(): string {
   const folder = join(newDataDir(), 'previous');
   extractPrevious(folder);
+  installPackages(folder);
   linkMissing(folder);
   return folder;
 }
