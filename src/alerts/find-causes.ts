@@ -117,13 +117,12 @@ export async function findSpentBudgets({ db, now }: Pick<Deps, 'db' | 'now'>): P
   const month = new Date(start).toISOString().slice(0, 'YYYY-MM'.length);
   const all = { bucket: 'total', groups: ['key'], organizationId: null, keyIds: null, offset: 0 } as const;
   const costs = await sumUsage(db, { start, end, ...all, limit: MAX_CALLERS });
+  const byOrganization = Map.groupBy(costs, (cost) => cost.organization_id);
   return budgets.flatMap(({ id, organizationId, name, keyIds, amountMicros, thresholds, isEnforced }) => {
-    const isCounted = (keyId: string | null) => keyIds === null || (keyId !== null && keyIds.includes(keyId));
-    const spentMicros = costs.reduce(
-      (total, cost) =>
-        total + (cost.organization_id === organizationId && isCounted(cost.key_id) ? cost.cost_micros : 0),
-      0,
-    );
+    const counted = keyIds && new Set<string | null>(keyIds);
+    const spentMicros = (byOrganization.get(organizationId) ?? [])
+      .filter((cost) => counted?.has(cost.key_id) ?? true)
+      .reduce((total, cost) => total + cost.cost_micros, 0);
     const spent = thresholds.filter((threshold) => spentMicros * 100 >= amountMicros * threshold);
     return spent.map((threshold): AlertCause => {
       const facts = { threshold_percent: threshold, amount_micros: amountMicros, is_enforced: isEnforced };

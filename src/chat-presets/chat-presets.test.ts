@@ -239,6 +239,13 @@ describe('presets of chats', () => {
     assert.equal((await newChat({})).preset, null);
     await Promise.all([a, b, d].map((id) => change(id, { default: true })));
     assert.equal((await list(owner)).filter((each) => each.default).length, 1);
+    for (const id of [b, d]) await owner.send('DELETE', `${PATH}/${id}`);
+    await create({ name: 'e' });
+    assert.deepEqual(await names(owner), ['c', 'a', 'e']);
+    assert.deepEqual(
+      (await list(owner)).map(({ position }) => position),
+      [0, 1, 2],
+    );
   });
 
   it('400 and 404 naming the field, at both limits', async () => {

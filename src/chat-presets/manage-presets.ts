@@ -113,6 +113,7 @@ export async function deletePreset(deps: PresetDeps, call: Call, id: string) {
   await changePresets(deps, call, async (sql) => {
     await findRow('chatPreset', id, 'preset_id', () => selectPreset(sql, organizationId, id));
     await deletePresetRow(sql, id);
+    await updatePresetOrder(sql, await listOtherIds(sql, organizationId, id));
     await recordChange(sql, toActor(call), { action: 'chat_preset.deleted', organizationId, resourceId: id });
   });
   return { id, object: 'chat.preset' as const, deleted: true as const };
@@ -176,9 +177,13 @@ function applyChanges(before: PresetSettings, body: UpdateChatPreset): PresetSet
 }
 
 async function movePreset(sql: Sql, { id, organizationId }: ChatPresetRow, position: number): Promise<void> {
-  const all = await selectPresets(sql, organizationId, { limit: MAX_PRESETS, after: null, onlyPublished: false });
-  const others = all.map((row) => row.id).filter((other) => other !== id);
+  const others = await listOtherIds(sql, organizationId, id);
   await updatePresetOrder(sql, others.toSpliced(position, 0, id));
+}
+
+async function listOtherIds(sql: Sql, organizationId: string, id: string): Promise<string[]> {
+  const all = await selectPresets(sql, organizationId, { limit: MAX_PRESETS, after: null, onlyPublished: false });
+  return all.map((row) => row.id).filter((other) => other !== id);
 }
 
 async function viewOne({ db }: PresetDeps, { caller }: Call, row: ChatPresetRow): Promise<ChatPresetResource> {
